@@ -5,7 +5,7 @@ for finitely many v, beginning with e_i and e_i ± e_j (S is then bounded by its
 negative eigenvalues, their eigenvectors give violated inequalities, which are added.
 
 Each master is a relaxation, so its optimum bounds that of the program: there is a bound at any time, and it does not fall. If
-u are the multipliers of the inequalities, Σ u_k v_k v_k' is a multiplier of the cone, semidefinite whatever the rounding, so
+u ≥ 0 are the multipliers of the inequalities, Σ u_k v_k v_k' is a multiplier of the cone, semidefinite whatever the rounding, so
 the bound is proved from the data as any other one. Points of the master are feasible but for the cone, which they approach.
 
 Integers may stand beside semidefinite cones, which MOSEK, Clarabel and SCS do not take.
@@ -105,7 +105,10 @@ class EigenvectorCuts(Backend):
         return (relaxation.n, relaxation.rows) if size is None else size(relaxation)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Return the answer of the last relaxation, whose matrices are semidefinite up to rounding unless a limit was reached."""
+        """Return the answer of the last relaxation; if no limit, interruption or failure ended the run, it solves the program.
+
+        Its matrices are then semidefinite up to rounding.
+        """
         begin, tol = time.perf_counter(), 0.01 * options.tolerance(self.info.tolerance)
         end = np.inf if options.time_limit is None else begin + options.time_limit
         master_options = replace(options, tol=tol, iteration_limit=None, callback=None)

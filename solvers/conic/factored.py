@@ -1,12 +1,15 @@
 """``conic-factored``: a first-order method for the conic SVM without constraints and matrix variables, with a certificate.
 
-For given (w, V) the best z of Conic (21) is (r)_+²/(r² + a'Va), and V = LL' needs no semidefinite cone, so the λ form is
+The program is (21) of Cepeda, Gómez and Han (2024), which `iterate` states: rows a_i = y_i x_i, margins a_i'w, V = W - ww' ⪰ 0,
+and a share z_i in [0, 1] of each 0-1 loss, with the cost λΣz (λ form) or the budget Σz ≤ κn (κ form). For given (w, V) the best
+z_i is (r_i)_+²/(r_i² + a_i'Va_i), and V = LL' needs no semidefinite cone, so the λ form is
 
     min over w, L (p × k)  of  ||w||² + ||L||² + λ Σ (r_i)_+²/((r_i)_+² + ||L'a_i||²),     r_i = 1 - a_i'w,
 
-smooth except where r_i = 0 and L'a_i = 0. In κ form L is scaled by the √t at which Σz = κn, a root in one variable, whose
-multiplier is μ. The problem is not convex in L, but it is convex in (w, W): γ_i = μz_i²/r_i² and v_i = 2√(μγ_i) are a dual point,
-and if its bound meets the objective the point is optimal. An evaluation costs O(npk), memory is O(np).
+smooth except where r_i = 0 and L'a_i = 0. In the κ form V = tLL' with the t at which Σz = κn, a root in one variable; μ is the
+multiplier of the budget, and λ in the λ form. The problem is not convex in L, but it is convex in (w, W): γ_i = μz_i²/r_i² and
+v_i = 2√(μγ_i) are a dual point (`models.conic_bound`), and if its bound meets the objective the point is optimal. An evaluation
+costs O(npk), memory is O(np).
 
 If the relaxation is exact (separable data and a large λ: V = 0) the support vectors lie on those kinks. The run then stalls,
 reports it, and its bound is a few digits short. ``conic-ipm`` does not have this weakness.
@@ -120,14 +123,14 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
     Parameters
     ----------
     rank : int, optional
-        Number of columns k of L; by default min(p, 32). If the certificate shows that a direction is missing (the top
-        eigenvector of Σγaa'), that direction replaces the least used column.
+        Number of columns k of L; by default min(p, 32). If the run stalls, a direction is missing (the top eigenvector of Σγaa',
+        for an eigenvalue above 1) and L has a nearly unused column, that direction replaces the column.
     memory : int
-        Number of stored pairs.
+        Number of stored pairs (s, y), steps and changes of the gradient.
     check_every : int
         Number of iterations between two evaluations of the dual bound.
     max_iterations : int
-        Largest number of quasi-Newton steps.
+        Largest number of quasi-Newton steps, unless ``iteration_limit`` is given.
     """
 
     rank: int | None = None

@@ -1,4 +1,8 @@
-"""``conic-ipm``, a primal-dual interior-point method for the conic SVM, and `conic_path`, which solves for many κ or λ."""
+"""``conic-ipm``, a primal-dual interior-point method for the conic SVM, and `conic_path`, which solves for many κ or λ.
+
+The program is (21) of Cepeda, Gómez and Han (2024); `iterate` states it, its dual and the symbols of both. ν is the gap divided
+by the barrier degree: on the central path every complementarity is ν.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +100,7 @@ class _Linearised:
         base = self._solve(0.5 * (R + R.T), *self.cones.target(centre, *rates), row / point.slack, 0.0)
         if self.sensitivity is None:
             return base
-        # dμ + (μ/room)·(-Σdz) = room/room₀ with dz affine in dμ
+        # dμ - (μ/slack) Σdz = budget_target/slack, slack the budget's, with dz affine in dμ
         ratio = point.mu / point.budget_slack
         dmu = (budget_target / point.budget_slack + ratio * float(base.z.sum())) / (1.0 - ratio * float(self.sensitivity.z.sum()))
         return _combine(base, self.sensitivity, dmu)
@@ -156,7 +160,7 @@ def _combine(base: Step, sensitivity: Step, t: float) -> Step:
 
 # Strictly feasible starting points of the interior-point method: cold, and warm from a given (w, W).
 #
-# For given w, V ≻ 0, β = λ or μ and ν the centre of a point's cone is a closed form: with q = r² + a'Va,
+# For given w, V ≻ 0, β = λ or μ and ν the centre of a point's cone is a closed form: with r = 1 - a'w and q = r² + a'Va,
 #
 #     ρ(ρ - r) = νq/(2β),   z = ρ²/q + ν/β,   γ = βz/q,   ζ = 2βρ/q,
 #
@@ -186,12 +190,16 @@ def cold_start(data: ConicData) -> Iterate:
 
 
 def warm_start(data: ConicData, w: FloatArray, V: FloatArray) -> Iterate | None:
-    """Return a strictly feasible point near (w, V + tI) with the least t > 0 near the central path; None without such a point.
+    """Return a strictly feasible point at w and near V, for the first of `_BARRIER_SHARES` at which it is near the central path.
+
+    Return None if it is so for no share.
 
     Parameters
     ----------
     data : ConicData
+        The scaled problem.
     w : ndarray (p,)
+        The coefficients.
     V : ndarray (p, p)
         Symmetric; projected onto the semidefinite cone.
     """
@@ -237,7 +245,7 @@ def _complete_iterate(data: ConicData, w: FloatArray, V: FloatArray, nu: float, 
     scale = min(1.0, (1.0 - min(0.5, margin)) / largest) if largest > 0 else 1.0
     gamma, zeta = scale * gamma, scale * zeta
     S = np.eye(p) - (A * gamma[:, None]).T @ A
-    # corner - (η + Sw)'S⁻¹(η + Sw) = ν, and η + Sw = w + Σ(γr - ζ/2)a
+    # with η = g/2 of `iterate`: corner - (η + Sw)'S⁻¹(η + Sw) = ν, and η + Sw = w + Σ(γr - ζ/2)a
     edge = w + A.T @ (gamma * r - 0.5 * zeta)
     corner = float(edge @ np.linalg.solve(S, edge)) + nu
     return Iterate(data, w, V, z, rho, gamma, zeta, corner, mu)
@@ -312,17 +320,17 @@ class ConicState:
 
 @dataclass(frozen=True)
 class ConicIPM(Algorithm[ConicProblem, ConicState]):
-    """Feasible primal-dual predictor-corrector with Nesterov-Todd scaling for Conic (21), λ or κ form, any metric.
+    """Feasible primal-dual predictor-corrector with Nesterov-Todd scaling for the conic SVM, λ or κ form, any metric of the norm.
 
     The problem has one semidefinite cone of order p + 1 and, for each point, the 2 × 2 cone z_i q_i ≥ ρ_i² and the row
-    ρ_i ≥ 1 - u_i, both eliminated point by point. A Newton step costs O(n p⁴ + p⁶) or O(n³ + n²p), whichever is less, and never
-    needs p⁴ (n²) memory where n (p) is the smaller. All iterates are strictly primal and dual feasible, so each has an
-    objective and a lower bound.
+    ρ_i ≥ 1 - u_i (`iterate` has the symbols), both eliminated point by point. A Newton step costs O(n p⁴ + p⁶) time with O(p⁴)
+    memory, or O(n³ + n²p) time with O(n²) memory; the kind with fewer multiplications is taken. All iterates are strictly primal
+    and dual feasible, so each has an objective and a lower bound.
 
     Parameters
     ----------
     max_iterations : int
-        Maximum number of Newton steps.
+        Maximum number of Newton steps, unless ``iteration_limit`` is given.
     """
 
     max_iterations: int = 200
@@ -462,6 +470,7 @@ class ConicPathPoint:
     parameter : float
         κ or λ.
     outcome : Outcome
+        The reason why the run ended.
     point : ConicPoint or None
         Feasible point; None for an infeasible problem.
     bound : ConicBound or None
@@ -469,6 +478,7 @@ class ConicPathPoint:
     iterations : int
         Number of Newton steps.
     seconds : float
+        Wall time of the solve with its certificate.
     """
 
     parameter: float
@@ -508,7 +518,7 @@ def conic_path(
     problem : ConicProblem
         Its own λ or κ is ignored.
     kappas, lams : sequence of float
-        Exactly one sequence of values > 0 (κ = 0 is the hard-margin QP).
+        Values > 0 (κ = 0 is the hard-margin QP); exactly one of the two is given.
     tolerance : float
         Relative gap.
     warm : bool
@@ -517,6 +527,11 @@ def conic_path(
         Maximum number of Newton steps per problem.
     threads : int, optional
         Number of BLAS threads; by default one for small systems.
+
+    Raises
+    ------
+    InputError
+        Both or none of ``kappas`` and ``lams``, or a value that is not finite and positive; every row of the data is zero.
     """
     if (kappas is None) == (lams is None):
         raise InputError("give exactly one of kappas and lams", name="kappas")

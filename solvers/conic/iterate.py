@@ -1,16 +1,21 @@
 """Data of the conic SVM's interior-point method ``conic-ipm``: scaled problem, primal-dual iterate, scaling of cones, and step.
 
+The program is (21) of Cepeda, Gómez and Han, *Robust SVMs via conic optimization* (2024): min Tr W [+ λΣz] for rows a_i = y_i x_i
+over w, W ⪰ ww' and shares z_i of the 0-1 losses; brackets hold what only the λ form (cost λ) or the κ form (budget κn) has.
+
 Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, u_i = a_i'w, z_i q_i > ρ_i² with q_i = r_i² + a_i'V a_i (= a_i'W a_i - 2u_i + 1)
 [, Σz < κn].
-Dual: γ, ζ > 0, τ [, μ] with S̄ = [τ g'/2; g/2 S] ≻ 0, S = I - Σγ_i a_i a_i', g = Σ(2γ_i - ζ_i)a_i, 4γ_iβ > ζ_i², β = λ or μ.
+Dual: γ, ζ > 0, τ [, μ] with S̄ = [τ g'/2; g/2 S] ≻ 0, S = I - Σγ_i a_i a_i', g = Σ(2γ_i - ζ_i)a_i, 4γ_iβ > ζ_i², β = λ or μ, the
+multiplier of the budget.
 
-This is Conic (21) without its r⁻ branch and without z ≤ 1, which hold at every optimum: z = (r)_+²/q ≤ 1, and q ≥ r² by V ⪰ 0.
+(21) also has a branch for r_i < 0 and the bound z ≤ 1. Both may be left out: at every optimum z = (r)_+²/q ≤ 1, and q ≥ r² by
+V ⪰ 0.
 All slacks are functions of the free unknowns (w, V, z, ρ) and (γ, ζ, τ, μ), so no equation is ever violated. Rounding in a Newton
 system only makes the next point less central, and the gap, a sum of complementarities, is proved at any time.
 
-The lifted cone is expressed relative to the current w. With P = [1 0; w I], [1 w'; w W] = P diag(1, V) P', and S̄ becomes P'S̄P,
-whose entries vanish together with those of V. Without this shear W - ww' would suffer from cancellation where the relaxation is
-nearly exact.
+The lifted cone, of the matrices [1 w'; w W], is expressed relative to the current w. With P = [1 0; w I] the matrix is
+P diag(1, V) P', and S̄ becomes P'S̄P, whose entries vanish together with those of V. Without this shear W - ww' would suffer from
+cancellation where the relaxation is nearly exact.
 
 *The 2 × 2 semidefinite cones of all points.* Point i requires q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ -ζ/2; -ζ/2 β] ⪰ 0.
 Arrays hold one entry per point; a stack of symmetric matrices is the triple (11, 22, 12). For 2 × 2 matrices all formulas are
@@ -80,7 +85,7 @@ def max_step(S: Symmetric2x2, D: Symmetric2x2) -> float:
 
 
 class PointScaling:
-    """The Nesterov-Todd scaling Θ_i = S_i # Y_i⁻¹ (so Θ Y Θ = S) of every point, Θ = GG' with G lower triangular.
+    """The Nesterov-Todd scaling Θ_i = S_i # Y_i⁻¹ (geometric mean, so Θ Y Θ = S) of every point; Θ = GG', G lower triangular.
 
     Parameters
     ----------
@@ -142,8 +147,9 @@ class PointScaling:
     ) -> tuple[Symmetric2x2, Symmetric2x2]:
         """Return R and P = ΘRΘ of the step equations dY + Θ⁻¹dSΘ⁻¹ = R, dS + ΘdYΘ = P.
 
-        They are equivalent to Λ∘(Λ + dS̃ + dỸ) = centre·I - dS̃∘dỸ, the last term only if given. P is not computed from R, since
-        the entries of Θ are of order 1/√ν and those of P are small.
+        They are equivalent to Λ∘(Λ + dS̃ + dỸ) = centre·I - dS̃∘dỸ with scaled rates dS̃, dỸ and X∘Y = ½(XY + YX), the last term
+        only if ``dS`` and ``dY`` are given. P is not computed from R, since entries of Θ grow like 1/√ν as the complementarity ν
+        falls, and those of P are small.
         """
         zero = np.zeros_like(self.g1)
         right = Symmetric2x2(zero + centre, zero + centre, zero)
@@ -212,7 +218,7 @@ class Iterate:
         q = r * r + np.einsum("ij,ij->i", A @ self.V, A)
         S = np.empty((p + 1, p + 1))
         S[1:, 1:] = np.eye(p) - (A * self.gamma[:, None]).T @ A
-        # η + Sw = w + Σ(γr - ζ/2)a
+        # η + Sw = w + Σ(γr - ζ/2)a with η = g/2
         S[0, 1:] = S[1:, 0] = self.w + A.T @ (self.gamma * r - 0.5 * self.zeta)
         S[0, 0] = self.corner
         budget_slack = np.inf if self.data.budget is None else self.data.budget - float(self.z.sum())
@@ -328,8 +334,8 @@ def _is_positive_definite(M: FloatArray) -> bool:
 class PreparedProblem:
     """The problem in scaled coordinates: metric whitened, p ≤ n, no rows of zeros, rows divided by σ.
 
-    The mean square of the rows is then one, and the objective is σ² times the problem's. A row of zeros has u = 0 and z = 1 for
-    every w: it costs λ, or one unit of the budget.
+    The mean squared norm of the rows is then one, and the objective is σ² times the problem's. A row of zeros has u = 0 and z = 1
+    for every w: it costs λ, or one unit of the budget.
     """
 
     problem: ConicProblem  #: the problem in its own coordinates

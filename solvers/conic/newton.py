@@ -1,8 +1,12 @@
 """The Newton system of a step of ``conic-ipm``, solved in the smaller of two spaces.
 
-Relative to the current w (`iterate`): dZ = [0 dw'; dw dV], b_i = (r_i, -a_i), dq_i = b_i'dZ b_i = a_i'dV a_i - 2r_i du_i and
-du_i = a_i'dw. With the scaling Θ of the lifted cone (the semidefinite cone of order p + 1), T = Θ⁻¹, and a 2 × 2 matrix C_i for
-each point (`Compliance`), a step solves
+The program is (21) of Cepeda, Gómez and Han (2024), in the symbols of `iterate`: over w, V = W - ww' ⪰ 0 and, for each row a_i =
+y_i x_i with margin u_i = a_i'w and r_i = 1 - u_i, a share z_i of the 0-1 loss and ρ_i ≥ r_i with z_i q_i ≥ ρ_i², q_i = r_i² +
+a_i'V a_i. ζ_i ≥ 0 is the multiplier of ρ_i ≥ r_i, γ_i ≥ 0 that of q_i in the cone of (q_i, z_i, ρ_i), and S that of the
+semidefinite cone of order p + 1, the lifted cone. d marks the change of a quantity in a step.
+
+Relative to the current w: dZ = [0 dw'; dw dV], b_i = (r_i, -a_i), dq_i = b_i'dZ b_i = a_i'dV a_i - 2r_i du_i and du_i = a_i'dw.
+With the scaling Θ of the lifted cone, T = Θ⁻¹, and a 2 × 2 matrix C_i for each point (`Compliance`), a step solves
 
     T dZ T + dS = R,   dS = Σ e_γi b_i b_i' - Σ e_ζi sym(e_0 b_i') outside entry 00,   (dq, du)_i = c_i + C_i (e_γi, e_ζi),
 
@@ -118,8 +122,9 @@ class NewtonSystem(ABC):
 
 
 class GramSystem(NewtonSystem):
-    """The system in (dw, svec dV): a Gram matrix of n rows in p(p+3)/2 columns, of that order squared. The rows take n·p(p+1)/2
-    numbers more where they are stored (up to `_KEEP_BYTES`).
+    """The system in (dw, svec dV), of order m = p(p+3)/2: a Gram matrix of n rows with m columns.
+
+    The matrix takes m² numbers. The rows svec(a_i a_i') take n·p(p+1)/2 more if they are stored, which is so up to `_KEEP_BYTES`.
     """
 
     def __init__(self, A: FloatArray) -> None:

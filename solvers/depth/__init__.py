@@ -1,7 +1,8 @@
-"""Exact halfspace (Tukey) depth of a point: the fewest data points in a closed half-space that holds it; `halfspace_depth`.
+"""Exact halfspace (Tukey) depth of a point z: the fewest data points in a closed half-space that holds z; `halfspace_depth`.
 
-The search goes over the hyperplanes through the point and d - 1 others. It is compiled for coordinates that become small
-integers, compiled in float64 with a bound of its rounding for others, and rational where rounding leaves a count open.
+The search goes over the hyperplanes through z and d - 1 data points; the normal of such a hyperplane is called a ray. In this
+package points are differences x_i - z. The search is compiled for coordinates that become small integers, compiled in float64
+with a bound of its rounding for others, and rational where rounding leaves a count open.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from ..rational import Vector, reduce_rows, solve_linear
 
 __all__ = ["HalfspaceDepth", "halfspace_depth"]
 
-#: Largest number of bits of a coordinate before reduction; largest integer after it, of which `loops` multiplies two exactly.
+#: Largest number of bits of a coordinate before reduction; largest integer after it: `loops` multiplies two of that size exactly.
 _MAX_BITS, _LARGEST = 60, 2**26
 
 
 @dataclass(frozen=True, eq=False)
 class _IntegerDepth:
-    """The fewest points on one side of a hyperplane through z that meets none, and the points' hyperplane beside it."""
+    """The least weight of points on one side of a hyperplane through z that contains no point, and the ray beside its normal."""
 
     count: int  #: the least count below the limit, or the limit
-    subset: IntArray  #: (d - 1,) points that span the hyperplane beside which the least count occurs; -1 without one
+    subset: IntArray  #: (d - 1,) points to which that ray is orthogonal; -1 if no count is below the limit
     complete: bool  #: whether all hyperplanes were enumerated
     hyperplanes: int  #: number of enumerated hyperplanes
 
@@ -85,6 +86,7 @@ def _integer_depth(A: FloatArray, weights: FloatArray, limit: int, end: float = 
     weights : ndarray (n,)
         Positive integers.
     limit : int
+        Counts from this number on are not looked for.
     end : float
         Deadline, a value of ``time.perf_counter``.
     """
@@ -276,14 +278,17 @@ def halfspace_depth(X: npt.ArrayLike, z: npt.ArrayLike, *, time_limit: float | N
         depth(z; X) = min over u ≠ 0 of |{i : u'(x_i - z) ≥ 0}|.
 
     The depth is the least number of points that a linear classifier through z misclassifies: the 0-1 loss without a norm. The
-    minimum occurs next to a direction orthogonal to d - 1 of the differences x_i - z. All C(n, d - 1) directions are examined, by
-    reflections in float64 with bounded rounding. Points within the rounding error are not counted, and rational arithmetic
-    confirms the least count. Points on one hyperplane through z, equal points and points at z are treated exactly.
+    minimum occurs next to a direction orthogonal to d - 1 of the differences x_i - z. All C(n, d - 1) directions are examined: in
+    integers if the coordinates become small ones, else by reflections in float64 with bounded rounding. There points within the
+    rounding error are not counted, and rational arithmetic confirms the least count. Points on one hyperplane through z, equal
+    points and points at z are treated exactly.
 
     Parameters
     ----------
     X : array_like (n, d)
+        The points.
     z : array_like (d,)
+        The point whose depth is computed.
     time_limit : float, optional
         Time limit in seconds. At the limit the best direction so far is returned, with a simple lower bound: the points at z,
         and one of every two opposite points.
@@ -297,6 +302,8 @@ def halfspace_depth(X: npt.ArrayLike, z: npt.ArrayLike, *, time_limit: float | N
     ------
     InputError
         X is not a matrix of finite numbers, or z is not a point of its space.
+    TooLargeError
+        More points lie on one hyperplane through z than rational arithmetic treats.
 
     References
     ----------

@@ -1,13 +1,18 @@
 """Compiled counts of points beside hyperplanes through z, for halfspace depth: integer points exactly, others in float64.
 
-Chosen points are eliminated without fractions (Bareiss, 1968): the remaining entries are minors of the matrix of points,
-integers, and a point is in the span of the chosen ones if its entries are zero. A hyperplane through z is reported at its first
-basis in the points' order and at no other. No number may exceed 2²⁶ before two are multiplied; otherwise the enumeration fails.
+z is the point whose depth is sought, and points are the differences x_i - z of the n data points, in d dimensions. A count is the
+smaller weight of the points strictly on one side of a hyperplane through z; a ray is the normal of a hyperplane that d - 1
+independent points, its basis, span. A hyperplane with further points on it is degenerate.
+
+*Integer points: `HyperplaneEnumeration`, `next_degenerate_hyperplane`.* Chosen points are eliminated without fractions (Bareiss,
+1968): the remaining entries are minors of the matrix of points, integers, and a point is in the span of the chosen ones if its
+entries are zero. A hyperplane through z is reported at its first basis in the points' order and at no other. No number may exceed
+2²⁶ before two are multiplied; otherwise the enumeration fails.
 
 Bareiss: Sylvester's identity and multistep integer-preserving Gaussian elimination, Mathematics of Computation 22, 1968.
 
-*Compiled counts for all directions orthogonal to d - 1 of the points; points within the rounding error are not counted.* The
-points are unit vectors a_k in d dimensions, one column each. Chosen points are reflected away one after the other, and the
+*Points in float64: `RayCounts`, `examine_rays`, which count for every ray and leave out points within the rounding error.* The
+points are unit vectors a_k, one column each. Chosen points are reflected away one after the other, and the
 other points are replaced by their projections. After d - 2 reflections two coordinates remain, and r'a_j of the ray r
 orthogonal to one more point k is the cross product of the projections of k and j. With π the product of the lengths of the
 chosen points at their elimination, the rows have a smallest singular value of at least π (d - 1)^{-(d - 2)/2}, so a computed
@@ -32,7 +37,7 @@ _loops = Loops(set(), Path(__file__).parent)
 #: Decorators of compiled functions, in IEEE 754 arithmetic (`Loops`).
 entry, inner = _loops.entry, _loops.inner
 
-#: Return codes of `next_degenerate_hyperplane`: finished; at a hyperplane with more points than a basis; number too large.
+#: Return codes of `next_degenerate_hyperplane`: all hyperplanes are enumerated; at a degenerate one; a number exceeds `_LARGEST`.
 DONE, DEGENERATE, LARGE = 0, 1, 2
 #: Twice the product of two such integers fits into 53 bits.
 _LARGEST = 2.0**26
@@ -48,7 +53,8 @@ class HyperplaneEnumeration(NamedTuple):
     pivots: FloatArray  #: (d,) pivot of the elimination before each level; 1 at the first
     chosen: IntArray  #: (d - 1,) the chosen point of each level
     best: IntArray  #: (d,) the least count so far and the points of its hyperplane
-    #: (4,) level, least weight strictly on one side of the current hyperplane, number of hyperplanes, end of the first points
+    #: (4,) level of the enumeration (-1 at its end), count beside the current hyperplane, number of counted hyperplanes, and the
+    #: number before which the first chosen point must lie
     counters: IntArray
     value: FloatArray  #: (n,) signed positions of the points relative to the current hyperplane
 
@@ -130,7 +136,10 @@ def _count_sides(enumeration: HyperplaneEnumeration, P: Any, i: int) -> bool:
 
 @inner
 def _seen_before(enumeration: HyperplaneEnumeration, P: Any, i: int) -> bool:
-    """Return True if a point before i, not in the span of the others, is on the hyperplane, which was then seen before."""
+    """Return True if a point before i, not in the span of the other chosen points, is on the hyperplane.
+
+    The hyperplane was then seen before, with that point in place of i.
+    """
     j = 0
     while j < i and (enumeration.value[j] != 0.0 or _is_zero(P, 2, j)):
         j += 1
@@ -262,9 +271,11 @@ def examine_rays(A: Any, weights: Any, first: Any, output: Any) -> None:
     A : ndarray (d, n)
         Unit columns, d ≥ 2.
     weights : ndarray of int (n,)
+        Positive weights of the points.
     first : int
+        The first point of the subsets.
     output : RayCounts
-        Output.
+        The counts so far, which are updated.
     """
     d, n = A.shape
     factor = 100.0 * d * d * (d - 1.0) ** (0.5 * (d - 2.0)) * 2.0**-53

@@ -1,7 +1,7 @@
 """Base class of the exact solvers that search a tree by a bounding rule: `sparse-bb`, `risk-bb`, `ramp-bb`.
 
 `ExactSearch` runs the branch and bound of `search` with limits, proof log, checkpoint and remote workers. A subclass adds its
-rule and the checker of its logs.
+rule and the checker of its logs. V is the type of the view, the form of a model's data that the solver reads.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ V = TypeVar("V")
 class SearchState:
     """The state of one run: the search, its limits, its checkpoint file, and the executor of remote workers."""
 
-    search: TreeSearch
-    limits: Limits
-    checkpoint_file: SearchCheckpoint | None = None
-    executor: AsynchronousExecutor | None = None
+    search: TreeSearch  #: the search
+    limits: Limits  #: tolerance and limits of the run
+    checkpoint_file: SearchCheckpoint | None = None  #: the checkpoint file; None without one
+    executor: AsynchronousExecutor | None = None  #: the remote workers; None without a cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class ExactSearch(Algorithm[V, SearchState]):
         return state
 
     def advance(self, state: SearchState, seconds: float) -> Outcome:
-        """Process nodes for about ``seconds``, at least one if a node is open and no limit is reached."""
+        """Process nodes for about ``seconds``: at least one, or one exchange with the workers, before a limit is reached."""
         search, limits, end = state.search, state.limits, time.perf_counter() + seconds
         if state.checkpoint_file is not None and state.checkpoint_file.due:
             self._save(state)
@@ -157,7 +157,7 @@ class ExactSearch(Algorithm[V, SearchState]):
         return ProgressState(search.explored, search.incumbent.value, search.bound, search.open_count)
 
     def answer(self, state: SearchState) -> Answer:
-        """Return the incumbent and the proved bound, and write the claim and the seal of the log."""
+        """Return the incumbent and the proved bound; end the log with its claim (the bound and the incumbent) and its seal."""
         search = state.search
         value, w, bound = search.incumbent.value, search.incumbent.w, search.bound
         details: dict[str, object] = {"value": value, "proved_bound": bound, "open_nodes": search.open_count}

@@ -115,6 +115,7 @@ class Checkpoint(ABC, Generic[S]):
         Parameters
         ----------
         finished : bool
+            Whether the search has ended.
         log : LogWriter, optional
             The proof log, whose part file stays as long as the checkpoint refers to it.
         content : callable
@@ -153,7 +154,7 @@ class Checkpoint(ABC, Generic[S]):
         Raises
         ------
         DataError
-            The file is not a checkpoint, is damaged, or belongs to another problem.
+            The file is not a checkpoint, is damaged, has another layout, or belongs to another problem.
         InputError
             The search began with another tolerance, or without the requested proof log.
         """

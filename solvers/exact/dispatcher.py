@@ -1,8 +1,8 @@
 """Dispatcher of a branch and bound with remote workers: sends batches of open nodes as subproblems and validates the results.
 
-A result of a wrong type or shape, with a value that is not a number or an unknown point, comes from a faulty worker, and its
-subproblem is dispatched again. A well-formed false result (a bound too high, a missing node) cannot be detected without repeating
-the work. Only a proof log exposes it, since each of its lines is checked (``docs/how-to/cluster.md``).
+A result of a wrong type or shape, with a value that is not a number or an index that does not exist, comes from a faulty worker,
+and its subproblem is dispatched again. A well-formed false result (a bound too high, a missing node) cannot be detected without
+repeating the work. Only a proof log exposes it, since each of its lines is checked (``docs/how-to/cluster.md``).
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class BatchSize:
     """The number of nodes and the time limit of the next subproblems, estimated from past results.
 
     An open node is the root of a subtree of unknown size. Past results estimate the work per node. A batch has as many nodes as
-    take `TARGET_SECONDS`, and at most a worker's share of the pool. Towards the end the time limits fall, since a worker with a
-    large subtree keeps the others waiting until its subproblem ends.
+    take its time limit, `TARGET_SECONDS` as a rule, and at most a worker's share of the pool. Towards the end the time limits
+    fall, since a worker with a large subtree keeps the others waiting until its subproblem ends.
 
     Attributes
     ----------
     seconds_per_node : float
-        Recent seconds of a worker per dispatched node; 0 before the first result.
+        Recent seconds of a worker per finished node; 0 before the first result.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class BatchSize:
         self._seconds = self._nodes = 0.0
 
     def update(self, size: int, left: int, seconds: float) -> None:
-        """Update the estimate: a subproblem of ``size`` nodes has returned ``left`` open ones after ``seconds``."""
+        """Update the estimate: a subproblem of ``size`` nodes has returned ``left`` open nodes after ``seconds``."""
         finished = size if left == 0 else max(size - left, 0.25 * size)  # one large subtree is not representative
         self._seconds = _DISCOUNT * self._seconds + seconds
         self._nodes = _DISCOUNT * self._nodes + finished
@@ -149,7 +149,7 @@ class Dispatcher:
     in_progress : dict
         Nodes of the subproblems that workers have not answered yet, as dispatched, by the number of the subproblem.
     last_number : int
-        Number of the last subproblem.
+        Number of the subproblem that was dispatched last.
     has_ready_worker : bool
         Whether a worker has answered `preload_workers`, so that a subproblem would begin at once.
     """
@@ -164,7 +164,10 @@ class Dispatcher:
         self._workers: set[str] = set()
 
     def statistics(self) -> dict[str, float]:
-        """Return the numbers of dispatched subproblems and of workers, and the seconds that this process and the workers took."""
+        """Return the numbers of dispatched subproblems and of workers, and the seconds that this process and the workers took.
+
+        "handling" is this process's wall time; "worker_seconds" and "worker_wall" are the workers' processor and wall times.
+        """
         counts = {"subproblems": self._dispatched, "workers": len(self._workers), "handling": self._handling_seconds}
         return {**counts, "worker_seconds": self._processor_seconds, "worker_wall": self._wall_seconds}
 
@@ -208,7 +211,7 @@ class Dispatcher:
         self._pool.add_result(number, result)
 
     def _retry(self, number: int, error: Exception) -> None:
-        """Dispatch the nodes of an invalid result once more, as a subproblem of their own."""
+        """Dispatch the nodes of an invalid result once more, as a new subproblem; raise SolverError if too many were invalid."""
         self._failures += 1
         if self._failures > MOST_INVALID_RESULTS:
             message = f"workers of the cluster are broken: {self._failures} subproblems came back without a valid result"
@@ -222,7 +225,7 @@ class Dispatcher:
         self._executor.submit(self.last_number, self._job, self._pool.task(self.last_number, nodes, seconds))
 
     def _dispatch(self) -> None:
-        """Submit one subproblem per worker, plus one more for each in the cluster's queue."""
+        """Submit subproblems until every worker has one in work and ``executor.ahead`` more in the cluster's queue."""
         waiting = self._pool.queue_length
         if not waiting:
             return

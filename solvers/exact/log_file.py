@@ -70,7 +70,7 @@ class LogFile:
     WriteError
         The path, or the part, cannot be written.
     DataError
-        The part is not there, or differs from the position's digest.
+        The part is not there, is damaged, or differs from the position's digest.
     """
 
     def __init__(self, path: str, part: Path | None = None, position: LogPosition | None = None) -> None:
@@ -156,7 +156,7 @@ class LogFile:
             self._packed.close()
 
     def seal(self) -> None:
-        """Append the SHA-256 of all lines, flush, and move the file to ``path``."""
+        """Append the SHA-256 of all lines, flush, and move the file to ``path``; a part file is copied there instead."""
         self.write([{"sha256": self._digest.hexdigest()}])
         self._flush()
         if self.write_error is None:
@@ -199,7 +199,7 @@ class LogFile:
             self._fail(error)
 
     def _fail(self, error: OSError | WriteError) -> None:
-        """Keep the error, and remove the unfinished file unless a checkpoint refers to it."""
+        """Keep the error, and remove the unfinished file unless it is a part file, which `discard` removes."""
         if isinstance(error, WriteError):  # the file has ended already
             self.write_error = error
         elif self._target is None:
@@ -217,6 +217,7 @@ class LogWriter:
     Parameters
     ----------
     file : LogFile
+        The file of the log.
     header : dict
         The first record, which a continued log has already.
     """
@@ -258,14 +259,14 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Dual multipliers α = numbers · 2^exponent as a log stores them: float64 represents them and sums of them exactly."""
+    """Dual multipliers α = numbers · 2^exponent as a log stores them: float64 holds them and sums of 2^22 of them exactly."""
 
     numbers: IntArray  #: (n,) integers from 0 to 2^31 - 1
     exponent: int  #: of the power of two
 
     @classmethod
     def nearest(cls, alpha: FloatArray, limits: FloatArray) -> DualPoint:
-        """Return the representable point nearest to ``alpha`` (n,) within 0 ≤ α ≤ ``limits``."""
+        """Return the point nearest to ``alpha`` (n,) within 0 ≤ α ≤ ``limits``, of the exponent that the largest entry needs."""
         alpha = np.clip(alpha, 0.0, limits)
         largest = float(alpha.max(initial=0.0))
         exponent = max(math.frexp(largest)[1] - 31, -900) if largest > 0.0 else 0

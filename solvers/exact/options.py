@@ -91,7 +91,12 @@ def earlier_bound(checker: ProofChecker[Any], model: Model, evidence: Result | s
     """Return the lower bound of a solved model that its result or proof log proves; -∞ for a result without a proof.
 
     A result proves its bound if this process judged it, for these data, and it has not been changed. Any other result counts by
-    its proof log, which ``checker`` verifies.
+    its proof log, which ``checker`` verifies; an invalid log of a result counts as no proof.
+
+    Raises
+    ------
+    InputError
+        The result is of other data or parameters than the model, or a log that is given itself proves no bound of the model.
     """
     if isinstance(evidence, Result):
         digest = fingerprint(model)

@@ -15,6 +15,7 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import MarginProblem
 
+#: Unit roundoff of float64.
 _EPS = 2.0**-53
 #: Largest number of coordinates that are rotated, since boxes are not searched in more.
 MAX_BOX_COORDINATES = 10
@@ -50,8 +51,6 @@ def singular_basis(block: FloatArray, full: bool) -> FloatArray:
 def rotated_basis(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -> FloatArray:
     """Return an orthonormal basis in which the sums of two rows of opposite classes have small 1-norms.
 
-    It is rotated from Q or from the features' axes.
-
     Parameters
     ----------
     block : ndarray (n, p)
@@ -59,12 +58,13 @@ def rotated_basis(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -
     Q : ndarray (p, k)
         Singular vectors of the block.
     labels : ndarray (n,) or None
-        The signs separate the classes; without labels the first singular vector does.
+        The signs separate the classes; without labels those of the coordinates along the first singular vector do.
 
     Returns
     -------
     ndarray (p, k)
-        The better of the two bases; Q itself for more than `MAX_BOX_COORDINATES` coordinates, where boxes are not searched.
+        The basis of the smaller 1-norms, rotated from Q or, for k = p, from the axes; Q itself for more than
+        `MAX_BOX_COORDINATES` coordinates, where boxes are not searched.
     """
     k = Q.shape[1]
     if not 0 < k <= MAX_BOX_COORDINATES:
@@ -147,8 +147,8 @@ class RotatedCoordinates:
 
         They follow from the domain, squares, the norm or, for an intercept, the losses. For fixed other coefficients the
         objective is piecewise linear in an intercept. Some optimal intercept is at a breakpoint of a point's loss, at margin 1 of
-        a kept point or of a point in a budget, at a binding row, at an end of its domain, or, for an integer, within 1 of one of
-        these.
+        a point whose margin the problem restricts (`MarginProblem.kept_points`, ``budgets``), at a binding row, at an end of its
+        domain, or, for an integer, within 1 of one of these.
         """
         problem, has_square = self.problem, self.problem.curvature > 0.0
         squares = np.full(has_square.size, np.inf)  # at an optimum of 0 a quotient and a product would be 0/0 and 0·∞
@@ -179,7 +179,10 @@ class RotatedCoordinates:
         )
 
     def loss_error(self, value: float) -> float:
-        """Return a bound of the error of the losses where the objective is below ``value``; ∞ if losses jump and margins err."""
+        """Return a bound of the error of the summed losses where the objective is below ``value``.
+
+        It is ∞ if a loss jumps and margins may differ by more than `_SHORT`.
+        """
         problem, errors = self.problem, self.margin_errors(value)
         if any((loss.below > loss.at).any() for loss in problem.losses):
             return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
@@ -196,7 +199,10 @@ def original_coordinates(problem: MarginProblem) -> RotatedCoordinates:
 
 
 def choose_coordinates(problem: MarginProblem) -> RotatedCoordinates:
-    """Return a problem in coordinates rotated to its rows; in the original ones if its squares differ or w is restricted."""
+    """Return a problem in coordinates rotated to its rows.
+
+    The coordinates stay as they are if w is restricted, only an intercept is there, or the penalties d_j w_j² differ in d_j.
+    """
     A = problem.A
     p, V = A.shape[1], np.eye(A.shape[1])
     in_norm = np.arange(p) >= problem.intercept

@@ -112,8 +112,9 @@ class BoundingRule(ABC, Generic[P]):
         The data, which workers receive.
     """
 
-    #: Format and version of the logs; the problem's checker has the same.
+    #: Format of the logs; the problem's checker has the same.
     format: ClassVar[str]
+    #: Version of the format.
     version: ClassVar[int]
     #: A lower bound of the objective of every point.
     lower_bound: float = -math.inf
@@ -254,7 +255,7 @@ class SubproblemResult:
     """The result of a `Subproblem`."""
 
     nodes: list[Node]  #: the nodes that remain open
-    w: FloatArray | None  #: (p,) a better point than the task's incumbent
+    w: FloatArray | None  #: (p,) a better point than the task's incumbent; None without one
     closed_bound: float  #: least bound of the nodes that the worker closed
     explored: int  #: number of nodes that the worker processed
     seconds: float  #: wall time of the worker
@@ -269,7 +270,7 @@ def load_code(task: Subproblem, threads: int | None) -> None:
 
 
 def solve_subproblem(task: Subproblem, threads: int | None) -> SubproblemResult:
-    """Search the nodes of a subproblem until its time is over, with one thread whatever ``threads`` is."""
+    """Search the nodes of a subproblem until its time or its numbers are used up, with one thread whatever ``threads`` is."""
     start, processor_start = time.perf_counter(), time.thread_time()
     rule, lines = task.rule(task.problem), list[str]()
     nodes = _unpacked(rule, task.nodes.arrays)
@@ -296,6 +297,7 @@ class TreeSearch:
     Parameters
     ----------
     rule : BoundingRule
+        The rule that bounds and splits nodes.
     incumbent : Incumbent
         Updated by the search; without a value it begins at the rule's `first_point`.
     nodes : sequence of Node, optional
@@ -411,7 +413,7 @@ class TreeSearch:
             heapq.heappush(self._heap, (node.bound, next(self._sequence), node))
 
     def work(self, seconds: float) -> None:
-        """Process the next node, or exchange subproblems and results with the workers for at most ``seconds``."""
+        """Process the next node or, once workers take part, exchange subproblems and results for at most ``seconds``."""
         if self._distributed:
             assert self._dispatcher is not None
             self._dispatcher.exchange(seconds)
@@ -433,7 +435,7 @@ class TreeSearch:
         return len(self._heap) if self._distributed else 0
 
     def take_nodes(self, limit: int) -> list[Node]:
-        """Remove at most ``limit`` nodes with the least bounds from the pool and return them."""
+        """Remove at most ``limit`` nodes with the least bounds from the pool and return them; close those at the cutoff."""
         nodes: list[Node] = []
         while self._heap and len(nodes) < limit:
             *_, node = heapq.heappop(self._heap)

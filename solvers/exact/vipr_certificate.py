@@ -68,9 +68,9 @@ def _terms(multipliers: Mapping[int, Fraction]) -> str:
 class _BoundLines:
     """Lines of the bounds, and the line number of each variable's bound."""
 
-    lines: list[str] = field(default_factory=list)
-    lower: dict[int, int] = field(default_factory=dict)
-    upper: dict[int, int] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)  #: one line for each finite bound
+    lower: dict[int, int] = field(default_factory=dict)  #: line of the lower bound by variable
+    upper: dict[int, int] = field(default_factory=dict)  #: line of the upper bound by variable
 
     @classmethod
     def of(cls, program: LinearProgram) -> _BoundLines:
@@ -84,9 +84,10 @@ class _BoundLines:
 
 
 class _Derivations:
-    """Derived lines, numbered from ``first`` on, children before their parents; each bounds the objective by ``bound``.
+    """Derived lines, numbered from ``first`` on, children before their parents.
 
-    The bound is None if no node has a point.
+    A branch has a line that assumes it. The line of a node states that the objective is at least ``bound`` or, for an infeasible
+    node, that 0 is at least a positive number. The bound is None if every leaf is infeasible.
     """
 
     def __init__(self, first: int, bound: Fraction | None, ends: _BoundLines) -> None:
@@ -143,7 +144,7 @@ class _Derivations:
 
 @dataclass(frozen=True)
 class ViprCertificate:
-    """The content of a VIPR file, in the sense of the model (a model that maximises has its bound above).
+    """The content of a VIPR file, in the sense of the model: the bound of a model that maximises is an upper bound.
 
     Parameters
     ----------
@@ -219,8 +220,8 @@ def write_vipr(
     TooLargeError
         More coefficients than rational arithmetic supports.
     SolverError
-        A bound of a variable that no number meets; a relaxation that is unbounded, or whose numbers overflow; or
-        multipliers of variables without bounds could not be made rational.
+        A form without variables; a bound of a variable that no number meets; a relaxation that HiGHS does not solve, such as an
+        unbounded one, or whose numbers overflow; or multipliers of variables without bounds could not be made rational.
     WriteError
         The file cannot be written.
 

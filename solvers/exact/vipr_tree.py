@@ -46,7 +46,7 @@ class LinearProgram:
 
     @classmethod
     def of(cls, form: StandardForm) -> LinearProgram:
-        """Return the program of a linear form: the format has no quadratic objective and no cones."""
+        """Return the program of a linear form; raise UnsupportedModelError for a quadratic objective, cones or indicators."""
         unsupported = sorted(feature.value for feature in form.features - {Feature.INTEGER})
         if unsupported:
             raise UnsupportedModelError(
@@ -84,7 +84,7 @@ def _bounds(values: FloatArray) -> Bounds:
 _NEGLIGIBLE = 1e-11
 #: Largest denominators of multipliers that are as near to a simple fraction as rounding allows.
 _MAX_DENOMINATOR = 10**6
-#: Reduced costs of variables with an infinite bound are corrected to zero if they are below this, or need that bound.
+#: Reduced costs of variables with an infinite bound are corrected to zero if their size is below this or they need that bound.
 _SMALL = 1e-7
 
 
@@ -92,7 +92,7 @@ _SMALL = 1e-7
 class RationalSum:
     """The sum Σ rows[i] · row i + Σ reduced[j] · bound of j, which reads cost'x ≥ side, or 0 ≥ side."""
 
-    rows: dict[int, Fraction]  #: multipliers of the rows by index; those of inequalities are positive
+    rows: dict[int, Fraction]  #: multipliers of the rows by index; those of inequalities are nonnegative
     reduced: dict[int, Fraction]  #: reduced costs: positive ones multiply lower bounds, negative ones upper bounds
     side: Fraction  #: right-hand side
 
@@ -100,7 +100,7 @@ class RationalSum:
 def _bounding_sum(program: LinearProgram, y: FloatArray, cost: Vector, lower: Bounds, upper: Bounds) -> RationalSum | None:
     """Return the sum with multipliers near y whose left side is ``cost``; None if it needs a bound that a variable lacks.
 
-    Any y ≥ 0 (of inequalities) gives a true inequality; the nearer to optimal multipliers, the larger its right side.
+    Any y that is nonnegative for inequalities gives a true inequality; optimal multipliers give the largest right side.
     """
     rows = _simple(program, y)
     reduced = _slopes(program, rows, cost)
@@ -147,7 +147,10 @@ def _bounded(reduced: dict[int, Fraction], lower: Bounds, upper: Bounds) -> bool
 
 
 def _correct(program: LinearProgram, rows: dict[int, Fraction], loose: list[int], reduced: dict[int, Fraction]) -> bool:
-    """Change as many multipliers as there are slopes in ``loose`` so that these are zero; return False if signs forbid it."""
+    """Change as many multipliers as there are reduced costs in ``loose`` so that these become zero, in place.
+
+    Return False if no change makes them zero, or if a multiplier of an inequality becomes negative.
+    """
     places = {j: k for k, j in enumerate(loose)}
     used = [i for i in range(len(program.rows)) if i in rows or program.rows[i].equal]
     columns = [[Fraction(0)] * len(loose) for _ in used]
@@ -182,7 +185,8 @@ class NodeRelaxation:
     """Result of HiGHS for the relaxation of a node."""
 
     x: FloatArray | None  #: a point; None without one
-    y: FloatArray  #: multipliers of the rows, nonnegative for inequalities: of the objective, or (without a point) Farkas's
+    #: multipliers of the rows: optimal ones, nonnegative for inequalities up to rounding; without a point a Farkas ray up to sign
+    y: FloatArray
 
 
 class RelaxationSolver:
@@ -207,7 +211,7 @@ class RelaxationSolver:
         return highs
 
     def solve(self, lower: FloatArray, upper: FloatArray) -> NodeRelaxation:
-        """Return the relaxation within the given bounds."""
+        """Return the result for the given bounds of variables; raise SolverError if HiGHS finds neither a point nor a ray."""
         self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
         call_outside_fork("highspy", self._highs.run)
         status = self._highs.getModelStatus()
@@ -293,7 +297,7 @@ class RelaxationSolver:
 _WHOLE = 1e-6
 #: Integers of a point count as integral if they are off by no more than this.
 _ROUNDING = 1e-9
-#: A node is closed if its bound is within this, relative to it, of the best value.
+#: A node is closed if its bound is within this, times max(1, |cutoff|), of the cutoff.
 _GAP = 1e-9
 
 
@@ -343,7 +347,7 @@ class _Search:
     def try_incumbent(self, x: FloatArray) -> None:
         """Keep the point with the integers of x if it is feasible exactly and better.
 
-        A point that is feasible up to rounding only (rows with equality) ends the search at its node, and is no upper bound.
+        A point that is feasible up to rounding only, as rows with equality make it, lowers the cutoff but is no upper bound.
         """
         point = self.relaxations.exact_point(x)
         if point is not None and (self.best is None or self.program.value(point) < self.program.value(self.best)):
@@ -352,7 +356,7 @@ class _Search:
             self.cutoff = min(self.cutoff, float(self.program.form.q @ x))
 
     def is_fathomed(self, node: ProofNode) -> bool:
-        """Return whether the node cannot improve the best value."""
+        """Return whether the node is infeasible or its bound reaches the cutoff, up to `_GAP`."""
         return node.infeasible or float(node.proof.side) >= self.cutoff - _GAP * max(1.0, abs(self.cutoff))
 
     def node(self, path: tuple[Branch, ...]) -> tuple[ProofNode, FloatArray | None]:
@@ -384,7 +388,10 @@ class _Search:
         return lower, upper
 
     def split(self, node: ProofNode, x: FloatArray) -> tuple[Branch, Branch] | None:
-        """Return the branches of the variable with the largest product of expected gains; None if all integers are fixed."""
+        """Return the branches of the fractional variable with the largest product of expected gains.
+
+        If the integers of x are integral, return branches of one that is not fixed, or None if all are fixed.
+        """
         integer = self.program.form.integer
         fractionality = np.where(integer, np.abs(x - np.round(x)), 0.0)
         if fractionality.max(initial=0.0) <= _WHOLE:
@@ -406,7 +413,7 @@ class _Search:
         return Branch(j, False, floor), Branch(j, True, floor + 1)
 
     def update_gains(self, branch: Branch, parent: ProofNode, child: ProofNode, x: FloatArray) -> None:
-        """Record the increase of the bound for a unit of the variable."""
+        """Record how much the child's bound rose above the parent's, per unit of the variable's change."""
         if child.infeasible:
             return
         distance = abs(branch.value - x[branch.variable])

@@ -1,10 +1,13 @@
 """``linear-newton``: Newton steps on linear classifiers whose rows are read in blocks, with dual multipliers at every step.
 
+The problem is min P(w) = μ||w||² + Σ c_i ℓ(u_i) with margins u_i = y_i x_i'w and ℓ the hinge, its square or the logistic loss.
+Its dual is the maximum of D(α) over 0 ≤ α ≤ c (α ≥ 0 for the square), with w = Σ α_i y_i x_i/(2μ): `models.views.LinearProblem`.
+
 The squared hinge is once differentiable with piecewise constant second derivatives: Newton steps with an exact line search end in
 a handful (Mangasarian 2002; Keerthi and DeCoste 2005), and so do they for the logistic loss (Lin, Weng and Keerthi 2008). The
 hinge is smoothed towards the last multipliers a, as in the proximal method of multipliers (Rockafellar 1976):
-max_{0 ≤ α ≤ c} α r - (α - a)²/(2σ), r = 1 - u. The same Newton steps minimise μ||w||² plus the sum of these; then a becomes α and
-σ grows. In all cases α is feasible for the dual at every step, so every step has a duality gap:
+max_{0 ≤ α ≤ c} α r - (α - a)²/(2σ), r = 1 - u. The same Newton steps minimise μ||w||² plus the sum of the smoothed losses; then a
+becomes the maximising α and σ grows. In all cases α is feasible for the dual at every step, so every step has a duality gap:
 
     P(w) - D(α) = (the part of the smoothing) + ||2μw - Σ α_i y_i x_i||²/(4μ).
 
@@ -143,8 +146,9 @@ class LinearState:
         return True
 
     def smoothing_dominates(self, share: float) -> bool:
-        """Return whether the smoothing accounts for most of the gap, so that more Newton steps at these multipliers
-        gain little.
+        """Return whether the residual is at most ``share`` of the smoothing's part of the gap, or rounding.
+
+        More Newton steps at these multipliers then gain little.
         """
         return self.inner > 0 and (self.residual <= share * self.smoothing_gap or self.residual <= 1e-14 * abs(self.best_primal))
 
@@ -181,7 +185,7 @@ class LinearState:
 MAX_COLUMNS = 2_000
 #: Residual of conjugate gradients, and their most products.
 _RESIDUAL, _PRODUCTS = 0.1, 60
-#: Operations of a factorisation for each of a product with sparse rows, from which on products are cheaper.
+#: Ratio of a factorisation's operations to those of a product with the rows above which products are cheaper.
 _DEAR = 60.0
 
 
@@ -273,7 +277,7 @@ _SHARE = 0.1
 #: Points from which a sample is solved first, and the sample's gap by the loss.
 _MANY = 20_000
 _SAMPLE_TOL = {LinearLoss.HINGE: 3e-3, LinearLoss.SQUARED_HINGE: 1e-4, LinearLoss.LOGISTIC: 1e-4}
-#: n-vectors of a run, labels and the answer's among them; p × p matrices; blocks of rows that reading one takes.
+#: Numbers of n-vectors of a run, labels and the answer's among them; of p × p matrices; of blocks that reading one block takes.
 _VECTORS, _MATRICES, _BLOCKS = 8, 4, 4
 #: Copies of a sample during its construction.
 _COPIES = 2.5
@@ -475,8 +479,9 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         """Return whether the gap is small enough at α and the w that follows from α, so that stationarity is exact; one more
         pass.
 
-        If the two stay apart, the best of both is the answer after some trials, or a few more steps: the gap proves it. At a
-        loose tolerance it is the answer at once, for stationarity would take the hinge twice the passes.
+        If α and that w do not meet the tolerance together, the best w and the best α of all steps are the answer after
+        `_TRIALS` trials, or a few more steps: their gap proves it. At a tolerance of `_LOOSE` or more they are the answer at
+        once, since stationarity would take the hinge twice the passes.
         """
         if state.gap > state.tol or state.tol >= _LOOSE:
             return state.gap <= state.tol
@@ -512,7 +517,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return margins(state.problem, s, state.block_bytes), None
 
     def _move(self, state: LinearState, s: FloatArray) -> None:
-        """Move along s until the slope is a tenth of its first value."""
+        """Move along s to a point where the slope is at most a tenth of its first value in size."""
         du, v = self._margins(state, s)
         t = self._length(state, s, du)
         state.w = state.w + t * s

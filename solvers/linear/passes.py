@@ -2,9 +2,10 @@
 
 The compiled loops come first, then the passes over blocks of rows, which are read from memory or disk.
 
-r_i = 1 - u_i is the shortfall of the margin u_i. The weight α_i is minus the slope of the (smoothed) loss, whose number is that
-of `models.views.LinearLoss`: clip(a_i + σ r_i, 0, c_i) for the hinge (1), 2 c_i (r_i)_+ for its square (2), and
-c_i/(1 + e^{u_i}) for the logistic loss (3). ``step`` is 0 if c is one number for all, else 1.
+The problem is min μ||w||² + Σ c_i ℓ(u_i) with margins u_i = y_i x_i'w; σ > 0 and a are the parameter and the multipliers by which
+`newton` smooths the hinge. r_i = 1 - u_i is the shortfall of the margin u_i. The weight α_i is minus the slope of the (smoothed)
+loss, whose number is that of `models.views.LinearLoss`: clip(a_i + σ r_i, 0, c_i) for the hinge (1), 2 c_i (r_i)_+ for its square
+(2), and c_i/(1 + e^{u_i}) for the logistic loss (3). ``step`` is 0 if c is one number for all, else 1.
 """
 
 from __future__ import annotations
@@ -95,11 +96,12 @@ def add_squares(data: Any, indices: Any, indptr: Any, curvature: Any, H: Any) ->
 
 @_ordered.entry
 def descend(X: Any, points: Any, alpha: Any, w: Any, order: Any, numbers: Any, parameters: Any) -> None:
-    """Minimise over one α_i after the other, of the active points in ``order``, and update w = Σ α_i y_i x_i/(2μ).
+    """Maximise the dual over one α_i after the other, of the active points in ``order``, and update w = Σ α_i y_i x_i/(2μ).
 
-    A point at a bound leaves where its slope is beyond the extremes of the last epoch (Hsieh et al. 2008, (15)). ``X`` is CSR
-    data, indices and indptr; ``points`` are labels y, costs c and squared norms of the rows. ``numbers`` are the number of active
-    points, the largest and the smallest slope; ``parameters`` are 1/(2μ), and 1 for the squared hinge, else 0.
+    The slope of a point is minus the dual's derivative in α_i. A point at a bound leaves the active ones if its slope is beyond
+    the extremes of the last epoch (Hsieh et al. 2008, (15)). ``X`` is CSR data, indices and indptr; ``points`` are labels y,
+    costs c and squared norms of the rows. ``numbers`` are the number of active points, the largest and the smallest slope;
+    ``parameters`` are 1/(2μ), and 1 for the squared hinge, else 0.
     """
     data, indices, indptr = X
     y, c, squares = points
@@ -267,7 +269,7 @@ class CoordinateDescent:
 
     @classmethod
     def of(cls, problem: LinearProblem, rng: np.random.Generator) -> CoordinateDescent | None:
-        """Return descent from α = 0; None for dense rows, rows on disk, and the logistic loss."""
+        """Return descent from α = 0; None for dense rows, rows on disk, a free intercept, and the logistic loss."""
         rows, smooth = problem.rows, problem.loss is LinearLoss.LOGISTIC
         if smooth or problem.free or not isinstance(rows, MemoryRows) or isinstance(rows.X, np.ndarray):
             return None
@@ -288,9 +290,10 @@ class CoordinateDescent:
         return self.epochs >= self.next_gap_check or self.numbers[0] == 0
 
     def schedule_gap_check(self, gap: float, tol: float) -> None:
-        """Set the epoch of the next check, by which the gap falls below the tolerance if it goes on as a power of the epochs.
+        """Set the epoch of the next check, extrapolating the gap as a power of the number of epochs to the tolerance.
 
-        It falls as their square at first and then faster, and a check takes as long as an epoch.
+        At most `_EPOCH_GROWTH` times as many epochs may pass: the gap falls as their square at first and then faster, and a check
+        takes as long as an epoch.
         """
         epochs, previous = self.last_gap_check
         growth = np.log(_EPOCH_GROWTH)
@@ -301,7 +304,7 @@ class CoordinateDescent:
         self.next_gap_check = max(self.epochs + 1, int(np.exp(growth) * self.epochs))
 
     def reactivate(self, u: FloatArray) -> None:
-        """Make those points active again whose multiplier, which is at a bound, is not optimal at the margins u of w."""
+        """Make inactive points active again if their multiplier, which is at a bound, is not optimal at the margins u of w."""
         active = int(self.numbers[0])
         inactive = self.order[active:]
         wrong = np.where(self.alpha[inactive] > 0.0, u[inactive] > 1.0, u[inactive] < 1.0)

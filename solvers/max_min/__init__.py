@@ -1,4 +1,10 @@
-"""The solver ``maxmin``: gradient ascent in a kernel parameter γ on the optimal value of a dual SVM (MaxMin, Algorithm 3)."""
+"""The solver ``maxmin``: gradient ascent in a kernel parameter γ on the optimal value of a dual SVM.
+
+It is Algorithm 3 of Luo, Yang, Peng, Wang and Chen, *MaxMin-L2-SVC-NCH*; numbers of formulas are theirs. The problem is the
+maximum over γ of f(γ) = min ½a'Q(γ)a over two unit simplices, one for each class, Q(γ)_ij = y_i y_j k_γ(x_i, x_j) plus 1/C on the
+diagonal: half the squared distance of the hulls of the classes' points (φ(x_i), y_i e_i/√C), φ the kernel's feature map. a is
+its minimiser, and η the step length of γ.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +36,12 @@ _FACTOR = 4.0
 
 @dataclass(frozen=True)
 class OuterStep:
-    """The record of an outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
+    """The record of an outer iteration: γ, f(γ), f'(γ), and the ratio of inter-class (54) to intra-class distance (55) at γ."""
 
-    gamma: tuple[float, ...]  #: γ, one for each kernel
+    gamma: tuple[float, ...]  #: γ, one number or one for each feature
     value: float  #: f(γ)
     derivative: tuple[float, ...]  #: f'(γ)
-    ratio: float  #: (54)/(55)
+    ratio: float  #: the ratio of the distances (54) and (55)
 
 
 @dataclass(eq=False)
@@ -52,7 +58,7 @@ class MaxMinState:
     """The state of a run: γ, an inner minimiser a with f and f' at the γ of its problem, and the last move."""
 
     problem: MaxMinProblem  #: the minimax problem
-    gamma: FloatArray  #: (kernels,) present γ
+    gamma: FloatArray  #: (1,) or (features,) present γ
     seed: int  #: of the inner runs
     limit: float  #: largest number of outer iterations
     a: FloatArray | None = None  #: inner minimiser at ``solved_gamma``; None before the first
@@ -72,22 +78,22 @@ class MaxMinState:
 
 @dataclass(frozen=True)
 class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
-    """Gradient ascent on f(γ), the optimal value of the two-hulls dual at γ: solve it, then move γ by η f'(γ), MaxMin (52).
+    """Gradient ascent on f(γ), the optimal value of the two-hulls dual at γ: solve it, then move γ by η f'(γ), Luo et al. (52).
 
-    η starts at 1 and is halved until ½a'Q(γ)a rises at *fixed* a, which trains no further model. The paper does not say which f
+    η is halved until ½a'Q(γ)a rises at *fixed* a, which trains no further model. The paper does not say which f
     must rise; the authors' code takes this one. It bounds the optimal value at the new γ from above, so its rise is necessary and
     not sufficient. The answer is a stationary point, called local. γ is kept in its range, where f' counts only if it points
     inside.
 
     ``rate="printed"`` is the paper's rule, with two defects. The first move has η = 1 whatever the scale of γ: on standardised
     data of many features it ends where the kernel matrix is the identity, f is flat, and |f'| < ε2 holds. And η, the
-    size of the last move, MaxMin (53), makes |Δγ_k+1| = |Δγ_k||f'|: once |f'| < 1 the moves shrink faster than any geometric
+    size of the last move, (53), makes |Δγ_k+1| = |Δγ_k||f'|: once |f'| < 1 the moves shrink faster than any geometric
     sequence, and the run ends (`Status.STALLED`) short of a stationary point.
 
     ``rate="secant"``, the default, takes η = |Δγ|/|Δf'|, the secant of f' (Barzilai and Borwein's step for several γ), changes
     no γ by more than a factor of 4 at once (the first move by that much), and stops where the elasticity |d log f/d log γ| ≤ ε2,
-    which has no scale. One γ stays between the last places where f rose and where it fell (else their geometric mean is taken);
-    several go back to the best and halve η where the optimal value fell.
+    which has no scale. One γ stays between the last places where f rose and where it fell (else their geometric mean is taken, or
+    the middle in a range that contains 0); several go back to the best and halve η where the optimal value fell.
 
     Parameters
     ----------
@@ -96,9 +102,10 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     rate : {"secant", "printed"}
         How η follows from the last moves.
     inner_tol : float
-        ε1, its relative gap.
+        ε1, the relative gap of the inner solve.
     stationarity : float
-        ε2: the largest |d log f/d log γ_k| at which to stop; with the printed rate |f'(γ)| (for log γ: |df/d log γ|).
+        ε2: the largest |d log f/d log γ_k| at which to stop, in a range that contains 0 |d log f/dγ| times the width of the
+        range; with the printed rate |f'(γ)| (for log γ: |df/d log γ|).
     warm : bool
         Whether the inner solve starts from the last minimiser; printed: cold, False.
     """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...models.views import MulticlassProblem
 from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred_solvers, records_by_name
 
-#: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
+#: `SolverInfo` of each solver of this package by its name, in the order of the solver table; `auto` chooses by them without
+#: importing compiled loops.
 RECORDS = records_by_name(
     SolverInfo(
         name="multiclass-ascent",

@@ -1,14 +1,16 @@
 """``multiclass-ascent``: block coordinate ascent on the dual of a multiclass SVM, certified by the duality gap.
 
-The dual maximises D(α) = Σα - ½||W(α)||² over one polytope for each point: block-coordinate Frank-Wolfe (Lacoste-Julien et al.
+The problem is min P(W) = ½||W||² + Σ c_i ℓ_i, rows w_k of W for K classes, with margins m_ik = (w_{y_i} - w_k)'x_i, k ≠ y_i, and
+ℓ_i = max_k (1 - m_ik)_+ or Σ_k (1 - m_ik)_+. The dual maximises D(α) = Σα - ½||W(α)||² over one polytope for each point, 0 ≤ α_ik
+with Σ_k α_ik ≤ c_i or α_ik ≤ c_i; a point's α_ik are a block. Block-coordinate Frank-Wolfe (Lacoste-Julien et al.
 2013) moves one block towards a vertex with an exact line search; here a block is maximised exactly, which costs no more than the
 scores of its point. At any α the gap is a sum over the points,
 
     P(W(α)) - D(α) = Σ_i [c_i ℓ_i - Σ_k α_ik g_ik] ≥ 0,   g_ik = 1 - m_ik,
 
-so points at a vertex with no gap are left out until the next pass over all. Where sweeps no longer reduce the gap by much, the
-free multipliers are few and known: conjugate gradients maximise over their face, and the result is moved into the polytopes and
-searched along (Moré and Toraldo 1991).
+so points at a vertex with no gap are left out until the next pass over all. A sweep takes one block step for each active point.
+Where sweeps no longer reduce the gap by much, the multipliers that are at no bound (free) are few and known: conjugate gradients
+maximise over their face, and the result is moved into the polytopes and searched along (Moré and Toraldo 1991).
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ class AscentState:
 
 
 def make_state(view: MulticlassProblem, options: Options, tol: float, rng: np.random.Generator) -> AscentState:
-    """Return the state at α = 0, but with the blocks of points that are zero at their optimum."""
+    """Return the state at α = 0, but with the blocks of points x_i = 0 at their optimum."""
     n, K, p = view.n, view.classes, view.rows.shape[1]
     dense = isinstance(view.rows, np.ndarray)
     rows: Any = view.rows
@@ -168,7 +170,7 @@ def _evaluate_all_points(state: AscentState) -> None:
 class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
     """Exact block steps in random order, conjugate gradients on the face of the free multipliers, points left out at vertices.
 
-    Memory in addition to the rows: nine arrays of n × K numbers and three of K × p.
+    Memory in addition to the rows: at most about nine arrays of n × K numbers, with those of the answer, and three of K × p.
 
     Parameters
     ----------
@@ -184,14 +186,14 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
         """Do nothing: the loops come with this module and compile at their first call. Its presence makes `compiles` true."""
 
     def init(self, view: MulticlassProblem, options: Options, rng: np.random.Generator) -> AscentState:
-        """Return the state at α = 0."""
+        """Return the state of `make_state`, with its gap evaluated and the first round begun."""
         state = make_state(view, options, options.tolerance(self.info.tolerance), rng)
         _evaluate_all_points(state)
         self._plan(state)
         return state
 
     def advance(self, state: AscentState, seconds: float) -> Outcome:
-        """Take block steps and products for about ``seconds``; a pass over all points where a round has ended."""
+        """Take block steps and products for about ``seconds``, and a pass over all points after each round of sweeps."""
         end = time.perf_counter() + seconds
         while True:
             if state.best_gap <= state.tol:

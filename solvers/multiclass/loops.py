@@ -1,9 +1,10 @@
 """Compiled block steps and conjugate gradients on the dual of a multiclass SVM.
 
-The block of point i is its α_ik, k ≠ y_i. All other blocks fixed, with s = ||x_i||², T = Σ_k α_ik and the slopes
-g_k = 1 - (w_y - w_k)'x_i at the present α, the dual is maximal where α_ik = clip(v_k - θ), v_k = α_ik + g_k/s + T: with
-θ = Σ_k α_ik, or a larger θ where Σ_k α_ik ≤ c_i binds. Both are the root of a piecewise linear function of one number
-(Keerthi et al. 2008 and Wang and Scott 2021 solve the same blocks).
+The dual maximises Σα - ½||W(α)||² over α_ik ≥ 0, k ≠ y_i, with Σ_k α_ik ≤ c_i (``shared``) or α_ik ≤ c_i; `ascent` states the
+problem, and ``w`` is its `AscentWork`. The block of point i is its α_ik, k ≠ y_i. All other blocks fixed, with s = ||x_i||², T =
+Σ_k α_ik and the slopes g_k = 1 - (w_y - w_k)'x_i at the present α, the dual is maximal at the new α_ik = clip(v_k - θ, 0, c_i),
+v_k = α_ik + g_k/s + T: with θ the sum of the new α_ik, or a larger θ where Σ_k α_ik ≤ c_i binds. Both are the root of a piecewise
+linear function of one number (Keerthi et al. 2008 and Wang and Scott 2021 solve the same blocks).
 
 Rows are dense, and w_k is row k of a K × p matrix; or they are in CSR, and w_k is column k of a p × K matrix.
 """

@@ -1,4 +1,7 @@
-"""Solvers of nonparallel classifiers (NPSVC++): majorisation for non-convex losses, alternating steps for the kernel model."""
+"""Solvers of nonparallel classifiers, after NPSVC++ of Zhang, Lai, Zhou and Liang (2024).
+
+They are majorisation for non-convex losses, and alternating steps for the kernel model.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ...models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred_solvers, records_by_name
 
-#: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
+#: `SolverInfo` of each solver of this package by its name, in the order of the solver table; `auto` chooses by them without
+#: importing compiled loops.
 RECORDS = records_by_name(
     SolverInfo(
         name="kernel-npsvcpp",

@@ -1,6 +1,11 @@
-"""Training of the nonparallel classifier K-NPSVC++ by alternating steps in U, V, P and τ (Algorithm 1, errata corrected).
+"""Training of the nonparallel classifier K-NPSVC++ by alternating steps in U, V, P and τ.
 
-Each step can be given to another solver.
+It is Algorithm 1 of Zhang, Lai, Zhou and Liang, *NPSVC++* (2024), with errata corrected; numbers of formulas are theirs. The
+problem is `ChebyshevNPSVC`: min over U, V and P, P'P = I, of max_l ϖ_l J_l. Row l of U is the hyperplane u_l of class l over the
+kernel's features, row l of V its weights v_l of the d learned features, which are the columns of P; the objective J_l has the
+penalty r1/2||u_l - Pv_l||² and, for fixed P and v_l, a dual point λ_l; ϖ_l > 0 is its weight. τ ≥ 0, Στ = 1, are the multipliers
+of the maximum. G_l is the gradient of ϖ_l J_l in P, and grad_l its projection to the tangent space of P'P = I. The P-step is
+(19), the τ-step (20). Each step can be given to another solver.
 """
 
 from __future__ import annotations
@@ -36,8 +41,9 @@ _ANSWER = 0.2
 
 @dataclass(frozen=True)
 class NPSVCStep:
-    """Record of an outer iteration: J_l, their weighted maximum, τ and Pareto stationarity after U and V; Stiefel gradient and
-    movement of P of the P-step before.
+    """Record of an outer iteration: J_l, their weighted maximum, τ and Pareto stationarity after the steps in U and V.
+
+    The Stiefel gradient and the movement of P are those of the P-step before.
 
     ``dual`` is the dual value for the P of this iteration, Σ τ_l ϖ_l min J_l (proved: from dual points of the classes' own
     problems), and ``gap`` the relative gap of max ϖ_l J_l to it; NaN if ``dual_values`` is off. For a fixed P the largest dual
@@ -103,7 +109,7 @@ class NPSVCState:
 
 @dataclass(frozen=True)
 class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
-    """Algorithm 1: U by K box QPs, V in closed form, P by (19), τ by (20), then a step of P along the common descent direction.
+    """Algorithm 1 of NPSVC++: U by K box QPs, V in closed form, P by (19), τ by (20), then P along the common descent direction.
 
     **Errata** mended: the factor r1 of (16), see `ChebyshevNPSVC.class_program`; H = σI - μS on line 9 (σ shifts the objective by
     a constant on the manifold: the power iteration adds the shift that it needs, the others add 0); the Riemannian gradient of
@@ -130,7 +136,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     stiefel : str
         Solver of (19): "stiefel-bb", "gpi-momentum", "gpi" (published), or any that reads `StiefelProblem`.
     simplex : str
-        Solver of (20).
+        Solver of (20), an algorithm or backend that reads its QP on the unit simplex.
     gradient : {"embedded", "printed"}
         See `manifold_gradient`.
     inner_tol : float
@@ -255,8 +261,9 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         return float(state.tau @ (np.asarray(state.model.weights) * values))
 
     def _residual(self, state: NPSVCState) -> float:
-        """Return min over τ of ||Σ τ_l grad_l||, relative to the largest ||G_l||: grad_l alone vanish if all P'u_l are
-        learned.
+        """Return min over τ of ||Σ τ_l grad_l||, relative to the largest ||G_l||.
+
+        grad_l would be no scale: all of them vanish if every u_l lies in the span of P.
         """
         gradients = state.model.gradients(state.U, state.V, state.P)
         problem = ParetoQP(np.stack([manifold_gradient(state.P, G) for G in gradients]), np.zeros(state.model.K), 0.0)
@@ -282,7 +289,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         state.movement = float(np.linalg.norm(state.P - old)) / np.sqrt(state.P.shape[1])
 
     def _class(self, program: HingeQuadratic, start: FloatArray | None, deadline: float) -> tuple[FloatArray, FloatArray]:
-        """Return u and λ of a class's problem."""
+        """Return u_l and λ_l of a class's problem."""
         if self.qp == "boxqp":
             lam, _ = box_minimum(program.box, start, self.inner_tol, deadline=deadline)
             return program.primal(lam), lam
@@ -307,7 +314,8 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     def _weights(self, problem: ParetoQP) -> FloatArray:
         """Return τ of the τ-step (20), on the simplex to rounding.
 
-        If the optimum is 0 (Pareto stationary) no relative gap closes: the pair steps are limited, and scaled to size 1.
+        If the optimum is 0 (Pareto stationary) no relative gap closes: the number of pair steps is limited, and the problem is
+        scaled to size 1.
         """
         options = Options(tol=1e-8, iteration_limit=100 * problem.objectives.size)
         problem = problem.scaled()

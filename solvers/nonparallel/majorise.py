@@ -1,4 +1,8 @@
-"""Majorisation-minimisation for nonparallel classifiers with non-convex losses, from several starts."""
+"""Majorisation-minimisation for nonparallel classifiers with non-convex losses, from several starts.
+
+The problem is one class's of `NonparallelSVM`: min over u of Σ ℓ_s(f(x_i)) over the class + c Σ ℓ_d(f(x_i)) over the other points
++ r/2||u||² (+ a graph term), f(x) = u'ψ(x). ℓ_s is concave in |a|; its majorant is the tangent in |a| at the current u.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ class MajorisationState:
     tol: float  #: stationarity at which a run ends
     limit: float  #: largest number of steps of all runs
     run: MajorisationRun  #: current run
-    waiting: list[FloatArray]  #: unit directions of the remaining starts, scaled to the best u when their turn comes
+    waiting: list[FloatArray]  #: unit directions of the remaining starts, scaled to the length of the best u when they begin
     best: MajorisationRun | None = None  #: the ended run of the least objective
     steps: int = 0  #: steps of all runs
     starts: int = 1  #: number of starts so far
@@ -55,18 +59,20 @@ class MajorisationState:
 
 @dataclass(frozen=True)
 class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
-    """Majorisation: u⁺ = argmin of the majorant at u. The majorant equals the objective at u, so the objective cannot rise.
+    """Majorisation: u⁺ = argmin of the majorant at u.
 
-    Each majorant is a convex problem with hinge losses, minimised by `box_minimum` from the last dual point. A run ends where
-    u is optimal for its own majorant to the tolerance, that is, stationary (for differences of convex functions: critical).
-    Such points differ much in value, so several starts are run, one after the other, and the best end is the answer.
+    The majorant lies above the objective and equals it at u, so the objective cannot rise. Each majorant is a convex problem with
+    hinge losses, minimised by `box_minimum` from the last dual point. A run ends where u is optimal for its own majorant to the
+    tolerance, that is, stationary (for differences of convex functions: critical). Such points differ much in value, so several
+    starts are run, one after the other, and the best end is the answer.
 
     Parameters
     ----------
     initial : {"npsvm", "zero"}
-        First start if ``options.start`` holds no "u": u of the convex problem with ℓ_s(a) = (slope at 0)·|a|, or u = 0.
+        First start if ``options.start`` holds no "u": the minimiser of the majorant at u = 0, where ℓ_s(a) becomes its slope at 0
+        times |a|; or u = 0.
     starts : int
-        Starts in all; those after the first are Gaussian, as long as the first run's end, drawn with the seed.
+        Number of starts; those after the first are Gaussian directions, drawn with the seed, of the length of the best u so far.
 
     Raises
     ------

@@ -1,4 +1,8 @@
-"""The algorithm class of `supports-bb`, the exact solver of scoring systems, and the writer of its proof log."""
+"""The algorithm class of `supports-bb`, the exact solver of scoring systems, and the writer of its proof log.
+
+A scoring system minimises Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t} + price ||ρ||_0 + size_price ||ρ||_1 over integers ρ_0 and ρ within
+bounds, with at most ``max_nonzeros`` coefficients ρ_j that are not 0.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class SupportsLog(LogWriter):
-    """Writer of the proof log: the problem, the splits of the tree, multipliers of nodes, the claim and a seal.
+    """Writer of the proof log: the problem, the splits of the tree, multipliers of nodes, the claimed bound and system, a seal.
 
     A node that is not split is closed: `solvers.scoring.check` computes its bound again.
 
@@ -84,8 +88,8 @@ _EFFORT = 4e8
 class SupportsState:
     """The state of one run of `supports-bb`."""
 
-    search: SupportsSearch
-    limits: Limits
+    search: SupportsSearch  #: the search
+    limits: Limits  #: tolerance and limits of the run
     first_descents: int  #: number of descents before the first node
     log: SupportsLog | None = None  #: the proof log
     lower_bound: Fraction = Fraction(0)  #: the best proved bound so far
@@ -95,9 +99,9 @@ class SupportsState:
 class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     """Exact branch and bound for scoring systems, over supports and boxes of integer coefficients.
 
-    A node is a box of coefficients. Its bound adds the errors of points with equal features, and of pairs of points of which one
-    is misclassified by every system of the box (`solvers.scoring.bounds`). All bounds are integers, all values fractions: nothing
-    is rounded.
+    A node is a box of coefficients. Its bound counts the errors among points with equal features, or among pairs of points of
+    which every system of the box misclassifies one (`solvers.scoring.bounds`). Bounds are integers in units of cost, rounded down
+    if the costs have no common unit; values are fractions.
 
     Parameters
     ----------
@@ -107,7 +111,8 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         node (`solvers.scoring.box_program`). "auto": chosen by the number of features, the number of their values, and the
         points of opposite classes with equal rows.
     descents : int
-        Largest number of coordinate descents for an incumbent before the search; fewer are run where they take long.
+        Largest number of coordinate descents for an incumbent before the search; where they take long fewer are run, down to 5.
+        One more follows every 4000 nodes. None is run once the objective is 0.
     proof : str, optional
         Path of a proof log that `check_proof` verifies, also where a limit ends the search.
     """
@@ -143,7 +148,13 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         _load()
 
     def init(self, view: ScoringProblem, options: Options, rng: np.random.Generator) -> SupportsState:
-        """Return the state of a new search: the problem with equal rows merged, and the given start as the incumbent."""
+        """Return the state of a new search: the problem with equal rows merged, and the given start offered as incumbent.
+
+        Raises
+        ------
+        InputError
+            The intercept may exceed 2^53, or ``start["w"]`` has the wrong shape or entries that are not finite.
+        """
         from .search import SupportsSearch
 
         limits = Limits.of(options, 0.0)

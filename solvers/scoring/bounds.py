@@ -1,10 +1,13 @@
 """Compiled lower bound of the cost of every scoring system in a node of `supports-bb`, in integer units of cost.
 
+A scoring system ρ with intercept ρ_0 gives x the score f = ρ_0 + x'ρ; a point of class y = ±1 is classified correctly (is right)
+if y f ≥ t, with a threshold t > 0. The cost is that of the other points, plus prices of the coefficients that are not 0.
+
 A node is a box l ≤ ρ ≤ u of integer coefficients with two marks: ``forced`` (these coefficients are not 0) and
 ``needs_feature`` (at least one undecided coefficient, 0 in [l_j, u_j] and not ``forced``, is not 0).
 
-- *Cells.* Points that agree on all features whose coefficient may differ from 0 have the same score and form a cell: all points
-  of one of the two classes in it are misclassified.
+- *Cells.* Points that agree on all features whose coefficient may differ from 0 have the same score and form a cell: all its
+  points of at least one of the two classes are misclassified.
 - *Pairs.* Where max ρ'(x - x') < 2t over the box, a point x of class +1 and x' of class -1 are not both classified correctly,
   whatever the intercept. So the misclassified points cover the edges of a bipartite graph. Any flow in it, from class +1 to class
   -1 within the points' costs, is a lower bound; the largest flow is the best one (König).
@@ -31,7 +34,7 @@ entry, inner = _loops.entry, _loops.inner
 
 #: Largest number of pairs of cells; if there are more, only the heaviest cells are looked at.
 _PAIR_LIMIT = 4_000_000
-#: Pairs looked at for augmenting paths, about, before a smaller flow is taken as it is.
+#: Number of pairs, about, that the search for augmenting paths may look at before it ends with a flow that is not the largest.
 _WORK = 10_000_000
 
 
@@ -196,15 +199,15 @@ _SEEN = 4_000_000
 class ScoringData(NamedTuple):
     """The fields of a `ReducedScoringProblem` that the compiled loops read, under the same names."""
 
-    Z: Any
-    codes: Any
-    levels: Any
-    positive: Any
-    negative: Any
-    separation: Any
-    integer_scores: Any
-    price: Any
-    size_price: Any
+    Z: Any  #: (m, d) distinct rows of the features
+    codes: Any  #: (d, m) the entries of Z as the number of the value among its column's values
+    levels: Any  #: (d,) number of different values of each column
+    positive: Any  #: (m,) total cost in units of the points of class +1 with each row
+    negative: Any  #: (m,) total cost in units of the points of class -1 with each row
+    separation: Any  #: 2t less rounding: the least difference of scores at which points of class +1 and -1 are both right
+    integer_scores: Any  #: whether all scores are integers
+    price: Any  #: price of a coefficient that is not 0, in units
+    size_price: Any  #: price of |ρ_j| = 1, in units
     max_nonzeros: Any  #: limit of the number of coefficients that are not 0
 
 
@@ -213,7 +216,7 @@ class BoundWorkspace(NamedTuple):
     """Workspace of the bound of one node: cells of rows, their costs, and the graph of pairs of cells."""
 
     cell: Any  #: (m,) the cell of each row
-    visited: Any  #: table from a cell and a column's value to the finer cell; -1 before
+    visited: Any  #: table from a cell and a column's value to the finer cell; -1 for pairs not met yet
     first: Any  #: (cells,) a row of each cell
     plus_cost: Any  #: (cells,) cost in units of the points of class +1
     minus_cost: Any  #: (cells,) cost in units of the points of class -1
@@ -340,7 +343,8 @@ def tighten_and_bound(data: Any, l: Any, u: Any, forced: Any, needs_feature: Any
     """Tighten a node's box l ≤ ρ ≤ u in place; return its lower bound in units and its mark ``needs_feature``.
 
     ``data`` is a `ScoringData`, s a `BoundWorkspace`. The bound is the sum of the prices and of a bound of the errors: the
-    largest flow along pairs if ``flows`` is true, else the errors within cells. It is not improved beyond ``cut``.
+    value of a flow along pairs if ``flows`` is true, else the errors within cells. The flow is the largest one unless it reaches
+    ``cut`` or takes too long. The bound is `INFEASIBLE` if the node holds no system.
     """
     units, needs_feature = _tighten(data, l, u, forced, needs_feature)
     if units >= cut:
@@ -352,7 +356,7 @@ def tighten_and_bound(data: Any, l: Any, u: Any, forced: Any, needs_feature: Any
     if units + errors >= cut or not flows:
         return units + errors, needs_feature
     wide = data.integer_scores
-    for t in range(active):  # whole rows that differ can differ by 2 in score: no pairs but those of one cell
+    for t in range(active):  # scores of integer rows that differ can then differ by 2t: only rows of one cell form pairs
         j = s.active[t]
         wide = wide and l[j] <= -data.separation and u[j] >= data.separation
     if wide:

@@ -1,14 +1,14 @@
 """Linear programs over pairs of points of opposite classes, which bound the boxes of `supports-bb` with ``branching="pairs"``.
 
-The variables are a^+, a^- (whether a coefficient is > 0, < 0), its positive and negative part r^+, r^-, and z (which rows are
-misclassified):
+A scoring system ρ classifies a point x of class y = ±1 correctly if y (ρ_0 + x'ρ) ≥ t. The variables are a^+, a^- (whether a
+coefficient is > 0, < 0), its positive and negative part r^+, r^-, and z (which rows are misclassified, at the costs c):
 
     min Σ_j price (a_j^+ + a_j^-) + size price (r_j^+ + r_j^-) + Σ_i c_i z_i,   a ≤ r ≤ (largest size) a,
 
-where each pair adds up to two rows (`solvers.scoring.check`). *Margin*: the scores differ by 2t, or one of the two points is
-misclassified. *Cover*: an undecided coefficient increases the difference, or one of the two points is misclassified; it is valid
-where the decided coefficients do not reach 2t. Pairs are added as solutions violate them (`PairSeparator`), and the dual simplex
-method continues from its last basis.
+where each pair of points of opposite classes adds up to two rows (`solvers.scoring.check`). *Margin*: the scores differ by at
+least 2t, or one of the two points is misclassified. *Cover*: an undecided coefficient increases the difference, or one of the two
+points is misclassified; it is valid where the decided coefficients do not reach 2t. In each round the program is solved, pairs
+whose rows the solution violates are added (`PairSeparator`), and the dual simplex method continues from its last basis.
 
 A node's bound is that of its multipliers (`PairMultipliers`), computed in integers of any size (`ExactPairBound`). The checker
 computes it again.
@@ -36,8 +36,8 @@ from .reduced_problem import ReducedScoringProblem
 class ScoreBox:
     """A node of the search: the coefficients lower ≤ ρ ≤ upper of which the ``forced`` ones are not 0."""
 
-    lower: IntArray  #: (d,)
-    upper: IntArray  #: (d,)
+    lower: IntArray  #: (d,) lower bounds of ρ
+    upper: IntArray  #: (d,) upper bounds of ρ
     forced: BoolArray  #: (d,) mask of the coefficients that are not 0
 
     @cached_property
@@ -77,7 +77,7 @@ class ExactPairBound:
     scale : int
         The common denominator of the entries of ``reduced.Z``, by which rows and scores are multiplied.
     separation : int
-        2t times the scale, rounded up to an even number: the least difference of the scores of a correctly classified pair.
+        2 ⌈t scale⌉: the least difference of the scores, times the scale, of two correctly classified points of opposite classes.
     """
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
@@ -120,7 +120,7 @@ class ExactPairBound:
         return int(-(-total // K)) if r.exact else int(total // K)
 
 
-#: Bits of the multipliers' denominator, together with those of the cut.
+#: Bits of the multipliers' denominator and of the cut together.
 _BITS = 44
 #: Distance from an integer up to which a number counts as one.
 _NEAR = 1e-6
@@ -144,7 +144,7 @@ class BoxSolution:
 
     @property
     def is_integral(self) -> bool:
-        """True if coefficients and their use are integers."""
+        """True if coefficients and their use are integers, up to `_NEAR`."""
         return bool(max(np.abs(x - np.rint(x)).max() for x in (self.use, self.rho)) < _NEAR)
 
     def split(self, box: ScoreBox) -> tuple[int, int]:
@@ -169,7 +169,9 @@ class BoxProgram:
     Parameters
     ----------
     reduced : ReducedScoringProblem
+        The problem.
     box : ScoreBox
+        The box of its coefficients.
     pairs : (p, 2) array
         The first pairs: rows of ``reduced.Z``, one of class +1 and one of class -1.
 
@@ -190,7 +192,7 @@ class BoxProgram:
         for name, value in (("output_flag", False), ("solver", "simplex"), ("threads", 1)):
             self._highs.setOptionValue(name, value)
         self._of_point = np.full((2, len(reduced.Z)), -1)  # the column of a point's z
-        self._of_row = np.zeros((0, 2), dtype=np.int64)  # of each pair's row: the pair, and whether it is of the second kind
+        self._of_row = np.zeros((0, 2), dtype=np.int64)  # of each row: its pair, and 0 (cover) or 1 (margin)
         self._uses()
         self.add(pairs)
 
@@ -272,28 +274,28 @@ class BoxProgram:
 
 # Pairs of opposite points whose rows a solution of the program violates.
 
-#: Largest numbers of pairs: of either kind in a round, and of one cell; of cells of one class; of rows of one cell.
+#: Largest numbers: pairs added for either kind of rows in a round, pairs of these for one cell, cells of a class, rows of a cell.
 _PAIRS, _OF_ONE, _ROWS, _OF_CELL = 40, 3, 1500, 50
-#: Violation of a row from which its pair is added.
+#: Violation of a row (right side less left side) above which its pair is added.
 _VIOLATED = 1e-5
 #: Largest number of a cell before cells are numbered anew.
 _NUMBERS = 2**62
 
 
 class _Cells(NamedTuple):
-    """Cells of a class's rows: each from a start to an end, the rows that are least wrong first."""
+    """Cells of a class's rows: ``rows[starts[i]:ends[i]]`` is cell i, its least misclassified rows first."""
 
-    rows: IntArray
-    starts: IntArray
-    ends: IntArray
-    wrong: FloatArray
+    rows: IntArray  #: rows of ``reduced.Z``, cell after cell
+    starts: IntArray  #: place of each cell's first row
+    ends: IntArray  #: place after each cell's last row
+    wrong: FloatArray  #: (m,) z of each row of ``reduced.Z`` in the solution
 
     @property
     def first(self) -> IntArray:
         return self.rows[self.starts]
 
     def members(self, i: int) -> IntArray:
-        """Return the rows of a cell that are least wrong."""
+        """Return the rows of cell i whose z is least, up to `_VIOLATED`, at most `_OF_CELL` of them."""
         rows = self.rows[self.starts[i] : self.ends[i]]
         return rows[self.wrong[rows] <= self.wrong[rows[0]] + _VIOLATED][:_OF_CELL]
 
@@ -343,7 +345,7 @@ class PairSeparator:
         return np.array(new_pairs, dtype=np.int64).reshape(-1, 2)
 
     def _cells(self, c: int, columns: IntArray, scores: FloatArray, wrong: FloatArray) -> _Cells:
-        """Return the cells of a class, of least score first."""
+        """Return the cells of class c in increasing order of ``scores``, at most `_ROWS` of them."""
         rows, r = self._of_class[c], self.reduced
         cell, count = np.zeros(rows.size, dtype=np.int64), 1
         for j in columns:
@@ -361,7 +363,10 @@ class PairSeparator:
         self, box: ScoreBox, columns: IntArray, use: FloatArray, scores: FloatArray, wrong: FloatArray,
         a: IntArray, b: IntArray,
     ) -> FloatArray:  # fmt: skip
-        """Return by how much both rows of each pair are violated, the second one as a share of what it may lack."""
+        """Return the violations (2, a, b) of the cover row and the margin row of each pair of rows of ``a`` and ``b``.
+
+        The violation of a margin row is divided by its coefficient of z.
+        """
         Z, separation = self.reduced.Z, self.reduced.separation
         z, slack = wrong[0][a][:, None] + wrong[1][b], separation - (scores[a][:, None] - scores[b])
         if z.any():
@@ -373,7 +378,7 @@ class PairSeparator:
         return shortfalls
 
     def _nearest(self, box: ScoreBox, plus: IntArray, minus: IntArray) -> tuple[int, int]:
-        """Return the pair of these rows that fewest undecided coefficients help."""
+        """Return the pair of these rows whose difference of scores the fewest undecided coefficients can increase."""
         if plus.size == minus.size == 1:
             return int(plus[0]), int(minus[0])
         free = np.flatnonzero(box.undecided)
@@ -386,7 +391,10 @@ class PairSeparator:
 
 @entry
 def _shortfalls(P: Any, Q: Any, separation: Any, box: Any, use: Any, sums: Any, shortfalls: Any, scratch: Any) -> None:
-    """Compute by how much both rows of each pair of a row of P and a column of Q are violated, by pieces that vectorise."""
+    """Write the violations of the cover and the margin row of each pair of a row of P and a column of Q to ``shortfalls``.
+
+    The loops over columns are short and without branches, so that the compiler vectorises them.
+    """
     lower, upper, free = box
     slack, z = sums
     ceilings, reach = scratch
@@ -414,7 +422,7 @@ def _shortfalls(P: Any, Q: Any, separation: Any, box: Any, use: Any, sums: Any, 
 
 @entry
 def _helpers(P: Any, Q: Any, candidates: Any, helpers: Any) -> None:
-    """Count the coefficients that can part a row of P and a column of Q to the right side."""
+    """Add to ``helpers`` the number of coefficients that can raise the score of a row of P above that of a column of Q."""
     for i in range(len(P)):
         for j in range(len(Q)):
             p, up, down = P[i, j], candidates[0, j], candidates[1, j]
@@ -422,7 +430,7 @@ def _helpers(P: Any, Q: Any, candidates: Any, helpers: Any) -> None:
                 helpers[i, k] += up * (p > Q[j, k]) + down * (p < Q[j, k])
 
 
-#: Share of the gap that two rounds must close for another one, if the solution is not integral; largest number of rounds.
+#: Share of the gap to the cut that two rounds must close for another round, if the solution is not integral; most rounds.
 _PROGRESS = 0.01
 _ROUNDS = 40
 
@@ -438,8 +446,8 @@ class PairRelaxation:
     ) -> tuple[int, BoxSolution | None]:
         """Return a lower bound in units of every system of the box, and the solution; (0, None) without a solution in time.
 
-        The first program has the pairs of ``certificate``. Rounds end at a bound of ``cut``; no round begins after the deadline,
-        a value of `time.perf_counter`.
+        The first program has the pairs of ``certificate``. Rounds end once the program's value reaches ``cut``; no round begins
+        after the deadline, a value of `time.perf_counter`.
         """
         best, values = None, []
         program = BoxProgram(

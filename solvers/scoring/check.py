@@ -1,13 +1,14 @@
 """An independent checker of the proof logs of `supports-bb`: it shares no code with the search and trusts the data alone.
 
-The log holds the splits of a tree of boxes and the claimed bound. Every node that is not split must cost at least the bound: its
+A scoring system minimises Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t} + price ||ρ||_0 + size price ||ρ||_1 over integers ρ_0, ρ within
+bounds with ||ρ||_0 ≤ k. A point is called right if the system classifies it correctly, y_i (ρ_0 + x_i'ρ) ≥ t, else wrong. The log
+holds the splits of a tree of boxes of ρ and the claimed bound. Every node that is not split must cost at least the bound: its
 prices, and the errors of a flow between points of the two classes that are not both right (found by SciPy, and checked here to be
-one), all in integers and fractions. `CheckedNode` defines the splits and how a box is tightened. A point is called right if the
-system classifies it correctly, else wrong.
+one), all in integers and fractions. `CheckedNode` defines the splits and how a box is tightened.
 
 *Multipliers of pairs of points of opposite classes, and the bound that follows from them.* If a point x of class +1 and a point
-x' of class -1 are both right, their scores differ by 2t: with v = x - x', ρ'v ≥ 2t. So in a box, where z and z' say that x and x'
-are wrong,
+x' of class -1 are both right, their scores differ by at least 2t: with v = x - x', ρ'v ≥ 2t. So in a box, where z and z' say that
+x and x' are wrong,
 
 - ρ'v + M (z + z') ≥ 2t, M = (2t - min ρ'v)_+, min over the box;
 - and, where the coefficients that are decided do not reach 2t, some other one must help: Σ_{j: ρ_j v_j > 0} 1 + z + z' ≥ 1 over j
@@ -304,7 +305,7 @@ FORMAT = "marginopt-scoring-proof"
 class LoggedScoringProblem:
     """The problem of a scoring system as a log or a model states it."""
 
-    problem: ScoringProblem
+    problem: ScoringProblem  #: data, costs, bounds, prices and threshold
 
     @property
     def digest(self) -> str:
@@ -312,7 +313,7 @@ class LoggedScoringProblem:
         return ""
 
     def difference(self, other: LoggedScoringProblem) -> str | None:
-        """Return the first field that differs; None if the problems are the same."""
+        """Return a sentence about the first field that differs; None if the problems are the same."""
         arrays, scalars = (
             ("X", "y", "weights", "lower", "upper"),
             ("intercept", "price", "size_price", "max_nonzeros", "threshold"),
@@ -369,7 +370,7 @@ class ScoringChecker(ProofChecker[LoggedScoringProblem]):
     def prove(
         self, problem: LoggedScoringProblem, log: SealedLog, claim: Claim, verifiers: VerifierPool | None
     ) -> tuple[Fraction, int]:
-        """Return the claimed bound and the number of nodes, after verifying every node that is not split."""
+        """Return the claimed bound and the number of nodes that are not split, after verifying each of these."""
         data, exact, records = IntegerScoringProblem.of(problem.problem), Fraction(claim.bound), list(log.records())
         splits = [split for record in records for split in record.get("splits", ())]
         entries = [multipliers for record in records for multipliers in record.get("multipliers", ())]
@@ -389,7 +390,7 @@ class ScoringChecker(ProofChecker[LoggedScoringProblem]):
 def _leaves(
     data: IntegerScoringProblem, splits: list[list[int]], multipliers: dict[int, LoggedMultipliers]
 ) -> Iterator[tuple[CheckedNode, Fraction]]:
-    """Yield the nodes that are not split, each with what multipliers prove of it or of a node that holds it."""
+    """Yield the tightened nodes that are not split, each with a lower bound by its multipliers or those of its ancestors."""
     problem = data.problem
     lower, upper = (tuple(map(int, side)) for side in (problem.lower, problem.upper))
     nodes: dict[int, tuple[CheckedNode | None, Fraction]] = {}

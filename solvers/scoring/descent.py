@@ -1,8 +1,8 @@
 """The primal heuristic of `supports-bb`: the incumbent, and compiled coordinate descents that improve it.
 
 One coefficient at a time takes its best value, with the best intercept; at the end coefficients are swapped for others. In the
-loops ``data`` is a `ScoringData`, t the threshold, ``rho`` the coefficients, and ``box`` the bounds (lower, upper, low, high) of
-the coefficients and of the intercept.
+loops ``data`` is a `ScoringData`, ``rho`` the coefficients, and ``box`` the bounds (lower, upper, low, high) of the coefficients
+and of the intercept. A point of class y = ±1 is right if y (intercept + score) ≥ t, the threshold; score is x'rho.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _counted(data: Any, t: Any, low: Any, high: Any, score: Any, hist: Any) -> A
 
 @inner
 def _sort(keys: Any, values: Any, count: Any) -> None:
-    """Sort so many keys, values with them, by Shell's method: gaps of a half, odd, which is short and needs no room."""
+    """Sort the first ``count`` keys, and ``values`` with them, in place by Shell's method with odd gaps that halve."""
     gap = count // 2
     while gap > 0:
         gap |= 1
@@ -141,7 +141,10 @@ def best_intercept(data: Any, t: Any, low: Any, high: Any, rho: Any, workspace: 
 
 @inner
 def _best_value(data: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, workspace: Any) -> Any:
-    """Return (cost of errors and of it, value, intercept) of the best value of a coefficient that the scores do not hold."""
+    """Return the best value of coefficient j as (cost, value, intercept); the scores hold the other coefficients only.
+
+    The cost, in units, is that of the errors and the price of coefficient j.
+    """
     lower, upper, low, high = box
     best, value, best_size = INFEASIBLE, 0, 0
     for v in range(lower[j], upper[j] + 1):
@@ -170,7 +173,7 @@ def _total(data: Any, rho: Any) -> Any:
 
 @inner
 def _swap(data: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, workspace: Any) -> Any:
-    """Put another coefficient in the place of this one, the first that helps: return (cost, intercept), or ``best``."""
+    """Replace coefficient ``out`` by the first other one that lowers the cost; return (cost, intercept), or (``best``, 0)."""
     units, used = _total(data, rho)
     units -= data.price + data.size_price * abs(rho[out])
     _add(data, workspace.score, out, -rho[out])
@@ -222,7 +225,7 @@ def descend(data: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, works
     return best, intercept
 
 
-#: Starting points on a small support, of which the best one is descended from.
+#: Number of random systems on a small support that are improved on that support; a descent starts from the best one.
 _TRIES = 6
 #: Share a^+ + a^- of a feature in a linear program's solution above which the rounded system uses the feature.
 _USED = 0.1
@@ -234,6 +237,7 @@ class ScoringIncumbent:
     Parameters
     ----------
     reduced : ReducedScoringProblem
+        The problem.
     rng : numpy Generator
         Source of the descents' starting points.
     order : ndarray of int (d,)
@@ -248,7 +252,7 @@ class ScoringIncumbent:
     value : Fraction
         Objective.
     cut : int
-        The objective in units, rounded up: a node whose bound reaches it holds no better system.
+        The objective in units, rounded up, below `INFEASIBLE`: a node whose bound reaches it holds no better system.
     descents : int
         Number of descents so far.
     """
@@ -336,7 +340,7 @@ class ScoringIncumbent:
         self._descend(chosen, support, 0)
 
     def offer_coefficients(self, rho: IntArray) -> None:
-        """Offer coefficients with their best intercept or, if scores are not integers, with each at which the errors change."""
+        """Offer coefficients with their best intercept and, if scores are not integers, with all near which the errors change."""
         self.offer(self._intercept(rho), rho)
         if self._reduced.integer_scores:
             return

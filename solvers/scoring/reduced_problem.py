@@ -1,4 +1,7 @@
-"""Presolve of `supports-bb`: the problem with equal rows merged and costs in integer units, and the choice of branching."""
+"""Presolve of `supports-bb`: the problem with equal rows merged and costs in integer units, and the choice of branching.
+
+The problem is min Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t} + price ||ρ||_0 + size_price ||ρ||_1 over integers ρ_0, ρ within bounds.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ class ReducedScoringProblem:
     levels: IntArray  #: (d,) number of different values of each column
     positive: IntArray  #: (m,) total cost in units of the points of class +1 with this row
     negative: IntArray  #: (m,) total cost in units of the points of class -1 with this row
-    unit: Fraction  #: number of units in a cost of 1; a power of two below 1 if costs are beyond 2^60
+    unit: Fraction  #: number of units in a cost of 1: a common denominator, or a power of two if that takes more than 2^60 units
     price: int  #: penalty of a coefficient that is not 0, in units
     size_price: int  #: penalty of |ρ_j| = 1, in units
     #: 2t, less rounding: the least difference of the scores of correctly classified points of class +1 and class -1
@@ -89,9 +92,10 @@ def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
     )
 
 
-#: Features from which supports are decided before signs, or pairs are looked at, where most columns have few values.
+#: Least number of features for the branching rules "supports" and "pairs"; most values of a column that has few values.
 _MANY, _FEW_VALUES = 17, 4
-#: Where opposite points with equal rows cost at most one in so many of the smaller class, pairs of points say more than cells.
+#: "pairs" is chosen if opposite points with equal rows cost at most this fraction, 1/10, of the smaller class: pairs of points
+#: then give better bounds than cells.
 _ALIKE = 10
 
 
@@ -112,7 +116,8 @@ def choose_branching(reduced: ReducedScoringProblem) -> str:
 def greedy_feature_order(reduced: ReducedScoringProblem) -> IntArray:
     """Return the features (d,) in the order in which a greedy choice reduces the errors of cells most.
 
-    Points that agree on the features chosen so far form a cell, whose errors are the cost of its cheaper class.
+    Points that agree on the features chosen so far form a cell, whose errors are the cost of its cheaper class. Once no cell has
+    errors, the remaining features follow in their own order.
     """
     r = reduced
     order, candidates = [], list(range(len(r.codes)))

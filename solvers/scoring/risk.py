@@ -1,10 +1,12 @@
 """The solver `risk-bb` of risk scores, integer coefficients under the logistic loss: how it bounds, splits and rounds a node.
 
-A node is a box of integer coefficients. Its convex relaxation, the loss with the convex envelope of each coefficient's price on
-the box, gives weights α_i = c_i/(1 + e^{m_i}) of the points, and any weights 0 ≤ α ≤ c give a bound: by Fenchel's inequality c
-log(1 + e^{-m}) ≥ c H(α/c) - α m, so the objective is at least Σ c_i H(α_i/c_i) plus, for each coefficient by itself, the least of
-π_j(ρ_j) - ρ_j Σ α_i y_i x_ij over the whole numbers of the box, at most k of them not 0, less a bound of the rounding error. The
-log holds the α of each node, and `solvers.scoring.risk_check` computes the bounds again.
+The problem is min Σ_i c_i log(1 + e^{-m_i}) + Σ_j π_j(ρ_j), with margins m_i = y_i (ρ_0 + x_i'ρ) and π_j(ρ_j) = price 1{ρ_j ≠ 0}
++ size_price |ρ_j| (0 for the intercept ρ_0), over integers within bounds, at most k of the ρ_j not 0. A node is a box of
+(ρ_0, ρ). Its convex relaxation, the loss with the convex envelope of each π_j on the box, gives weights α_i = c_i/(1 + e^{m_i})
+of the points, and any weights 0 ≤ α ≤ c give a bound: by Fenchel's inequality c log(1 + e^{-m}) ≥ c H(α/c) - α m, with the
+entropy H(s) = -s log s - (1 - s) log(1 - s). So the objective is at least Σ c_i H(α_i/c_i) plus, for each coefficient by itself
+(x_i0 = 1), the least of π_j(ρ_j) - ρ_j Σ α_i y_i x_ij over the integers of the box, at most k of them not 0, less a bound of the
+rounding error. The log holds the α of each node, and `solvers.scoring.risk_check` computes the bounds again.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from .risk_check import FORMAT, VERSION, RiskChecker
 
 #: Largest integer up to which doubles hold all integers.
 _LARGEST = 2.0**53
-#: Distance from an integer, or from a coefficient's own price, up to which a node is not split by it.
+#: Distance of a coefficient from an integer, or of its relaxed price from its price, up to which a node is not split by it.
 _WHOLE = 1e-6
 
 
@@ -135,7 +137,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         return np.asarray(self.problem.weights * np.exp(-np.logaddexp(0.0, margins)))
 
     def _slopes(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the slopes of the price's convex envelope right and left of 0; of the size alone without 0 in the box."""
+        """Return the slopes of the convex envelope of π_j right and left of 0, of size_price |ρ_j| if the box excludes 0."""
         p, inside = self.problem, (lower <= 0.0) & (upper >= 0.0)
         inside[0] = False
         right, left = (
@@ -193,7 +195,11 @@ class RiskRule(BoundingRule[RiskProblem]):
         return total - 2.0 * (gamma(p.weights.size + lower.size + 16) * size + float(errors.sum()))
 
     def _cuts(self, lower: FloatArray, upper: FloatArray, rho: FloatArray, value: float) -> tuple[int, list[tuple[float, float]]]:
-        """Return a coefficient and its parts: below 0, 0 and above 0 of that whose price is least paid; else two halves."""
+        """Return a coefficient and the ranges into which it is split.
+
+        The coefficient whose price the envelope underestimates most is split into below 0, 0 and above 0. If no price is
+        underestimated and at most k coefficients are used, the most fractional or the widest coefficient is split in two.
+        """
         p, (right, left) = self.problem, self._slopes(lower, upper)
         paid = right * np.maximum(rho, 0.0) + left * np.maximum(-rho, 0.0)
         open_zero = (lower <= 0.0) & (upper >= 0.0) & (lower < upper)
@@ -216,7 +222,7 @@ class RiskRule(BoundingRule[RiskProblem]):
 
 @dataclass(frozen=True, eq=False)
 class RiskBB(ExactSearch[RiskProblem]):
-    """Exact branch and bound for risk scores (RiskSLIM): a logistic loss over few integer coefficients.
+    """Exact branch and bound for risk scores (RiskSLIM of Ustun and Rudin): a logistic loss over few integer coefficients.
 
     Parameters as in `ExactSearch`: ``proof``, ``checkpoint``, ``cluster``.
     """

@@ -1,14 +1,16 @@
 """An independent checker of the proof logs of `risk-bb`: it shares no code with the search and trusts the data alone.
 
-A node is a box of integer coefficients l ≤ ρ ≤ u. By Fenchel's inequality c log(1 + e^{-m}) ≥ c H(α/c) - α m for 0 ≤ α ≤ c, so
-that with v = Σ α_i y_i (1, x_i) each point of the node costs at least
+The problem is min Σ_i c_i log(1 + e^{-m_i}) + μ_0 ||ρ||_0 + μ_1 ||ρ||_1, m_i = y_i (ρ_0 + x_i'ρ), over integers ρ_0, ρ within
+bounds with ||ρ||_0 ≤ k; μ_0 is ``price`` and μ_1 ``size_price``. A node is a box l ≤ (ρ_0, ρ) ≤ u. By Fenchel's inequality
+c log(1 + e^{-m}) ≥ c H(α/c) - α m for 0 ≤ α ≤ c, H(s) = -s log s - (1 - s) log(1 - s), so that with v = Σ α_i y_i (1, x_i) each
+point of the node costs at least
 
     Σ c_i H(α_i/c_i) + min {-v_0 ρ_0} + Σ_{j in F} n_j - Σ of the k - |F| largest (-n_j)_+ over j outside F,
 
 n_j = min {μ_0 + μ_1 |ρ_j| - v_j ρ_j : l_j ≤ ρ_j ≤ u_j, ρ_j ≠ 0}, F the coefficients whose range excludes 0; the functions are
 linear on either side of 0, so that the ends decide. A record holds α, and either splits its node into ranges of one coefficient
-that follow each other, or closes it. A node inherits the bound of those that it is part of; each one that is not split must reach
-the claim.
+that follow each other, or closes it. A node inherits the bounds of its ancestors; the bound of each node that is not split must
+reach the claim.
 
 α are whole multiples of a power of two, so that they are exact; products with the data have the a-priori error bound
 γ_n Σ α_i |x_ij|, entropies that of `models.rounding.entropy`, and each further operation is rounded to the safe side.
@@ -34,6 +36,7 @@ from ..exact.check.trees import NodeRules
 
 #: Name and version of the log format.
 FORMAT, VERSION = "marginopt-risk-proof", 1
+#: Names of the arrays, and of the numbers, of a `RiskProblem`.
 _VECTORS = ("X", "y", "weights", "lower", "upper")
 _NUMBERS = ("intercept", "price", "size_price", "max_nonzeros")
 #: Value of ``split`` of a node that is closed.
@@ -44,7 +47,7 @@ _CLOSED = -1
 class LoggedRiskProblem:
     """A risk score's problem as a log or a model states it, with equal rows merged."""
 
-    problem: RiskProblem
+    problem: RiskProblem  #: data, costs, bounds and prices
 
     @property
     def digest(self) -> str:
@@ -54,7 +57,7 @@ class LoggedRiskProblem:
         return data_digest(facts, [getattr(p, name) for name in _VECTORS])
 
     def difference(self, other: LoggedRiskProblem) -> str | None:
-        """Return the first field that differs; None if the problems are the same."""
+        """Return a sentence about the first field that differs; None if the problems are the same."""
         return first_difference(self.problem, other.problem, _VECTORS, _NUMBERS)
 
     def __str__(self) -> str:
@@ -113,7 +116,7 @@ class RiskRules(NodeRules[_OpenNode]):
 class RiskBounds:
     """The lower bounds of boxes that one α gives."""
 
-    problem: RiskProblem
+    problem: RiskProblem  #: costs, prices and the limit k
     base: float  #: lower bound of the entropies Σ c_i H(α_i/c_i)
     low: FloatArray  #: (d + 1,) lower bounds of v = Σ α_i y_i (1, x_i)
     high: FloatArray  #: (d + 1,) upper bounds of v
@@ -183,7 +186,13 @@ class RiskChecker(TreeChecker[LoggedRiskProblem]):
         return LoggedRiskProblem(problem)
 
     def value(self, problem: LoggedRiskProblem, w: list[float]) -> Fraction:
-        """Return an upper bound of the objective at integer coefficients."""
+        """Return an upper bound of the objective at integer coefficients w = (ρ_0, ρ).
+
+        Raises
+        ------
+        InvalidProofError
+            w is not integer, outside its bounds, or has more than k coefficients that are not 0.
+        """
         p, (lower, upper) = problem.problem, problem.problem.coefficient_bounds
         point, rho = RationalPoint.of(w, lower.size), np.array(w, dtype=np.float64)
         inside = (rho >= lower).all() and (rho <= upper).all() and (rho == np.rint(rho)).all()
@@ -198,6 +207,6 @@ class RiskChecker(TreeChecker[LoggedRiskProblem]):
         return total + Fraction(p.price) * used + Fraction(p.size_price) * size
 
     def rules(self, problem: LoggedRiskProblem, bound: float) -> tuple[RiskRules, _OpenNode]:
-        """Return the rules, and the root: no term of the objective is negative."""
+        """Return the rules and the root with the bound 0; None as the root for a claim up to 0, as no term is negative."""
         lower, upper = problem.problem.coefficient_bounds
         return RiskRules(problem.problem, bound), (lower, upper, 0.0) if bound > 0.0 else None

@@ -20,7 +20,7 @@ from .tree import HALVES, new_stack, search_below, split_node
 
 #: Number of nodes bounded in a plunge, the depth-first search below one open node, before the next one is taken.
 _PLUNGE = 400
-#: Entries of the rows that nodes read between two readings of the clock, about.
+#: Entries of the rows that the nodes of one step read, about.
 _READ = 2_000_000
 #: Least number of nodes between two checks of the deadline: nodes may be slow where flows have many pairs.
 _FEW = 4
@@ -31,11 +31,13 @@ _OF_NODE, _OF_PAIRS = 400, 20_000
 class SupportsSearch:
     """Branch and bound for a scoring system: the open node of least bound is next, and is searched below depth-first.
 
-    With the branching rule "pairs" each open node is bounded by a linear program and split once instead.
+    A node is a box of coefficients (`bounds` has the problem). With the branching rule "pairs" each open node is bounded by a
+    linear program and split once instead.
 
     Parameters
     ----------
     reduced : ReducedScoringProblem
+        The problem.
     rng : numpy Generator
         Source of the descents' starting points.
     branching : {"auto", "supports", "signs", "pairs"}

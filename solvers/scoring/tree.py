@@ -1,9 +1,11 @@
 """Compiled depth-first branch and bound of `supports-bb` over the integer coefficients, below one node of the search.
 
-A call bounds a given number of nodes, in arrays that Python keeps between calls. Nodes are split in three ways.
+A call bounds a given number of nodes, in arrays that Python keeps between calls. A node is a box of coefficients ρ, some of them
+marked as not 0 (``forced``). The others whose range holds 0 and more are undecided, and ``needs_feature`` says that some
+undecided coefficient is not 0. Nodes are split in three ways.
 
-- *By support* (`SUPPORT`, only with ``needs_feature``): the system uses j and no other undecided coefficient; or j and another
-  one; or not j but another one. Without ``needs_feature`` (`BEGIN`): no undecided coefficient; or some.
+- *By support* (`SUPPORT`, only with ``needs_feature``): the system uses j (ρ_j is not 0) and no other undecided coefficient; or j
+  and another one; or not j but another one. Without ``needs_feature`` (`BEGIN`): no undecided coefficient; or some.
 - *By sign* (`SIGN`): ρ_j = 0 (where it may be), ρ_j ≥ 1, ρ_j ≤ -1.
 - *In halves* (`HALVES`): ρ_j ≤ h, ρ_j > h.
 
@@ -64,7 +66,10 @@ def new_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndar
 
 @inner
 def _push(data: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> Any:
-    """Bound the child that lies at ``slot``, and number it; return whether its bound is below the cut."""
+    """Bound the child that lies at ``slot``, and number it; return whether its bound is below ``cut``.
+
+    ``parent`` is the bound of the parent, which the child inherits.
+    """
     units, needs_feature = tighten_and_bound(
         data, k.lower[slot], k.upper[slot], k.forced[slot], k.needs_feature[slot], cut, flows, k.workspace
     )
@@ -191,7 +196,7 @@ def split_node(data: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any
 
 @entry
 def search_below(data: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) -> Any:
-    """Search below the nodes on the stack until it is empty, ``node_limit`` nodes were bounded, or an array is full.
+    """Search below the nodes on the stack until it is empty, about ``node_limit`` nodes were bounded, or an array is full.
 
     Nodes whose bound reaches ``cut`` are closed. With ``by_support`` nodes are split by support first.
     """

@@ -1,7 +1,7 @@
 """Solvers of the SVM duals, QPs on unit simplices (`SimplexQP`) or on a box with one equality (`BoxEqualityQP`): their records.
 
-SMO (`smo`, `box_smo`), Frank-Wolfe methods (`frank_wolfe`), the core vector machine and projected gradients are modules of this
-folder, imported when a solver is called.
+The objective is ½a'Qa + c'a. SMO (`smo`, `box_smo`), Frank-Wolfe methods (`frank_wolfe`), the core vector machine and projected
+gradients are modules of this folder, imported when a solver is called.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred_solv
 
 _GIVES = frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
 _SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector machines using Frank-Wolfe optimization methods"
-#: A record of a solver of the `SimplexQP` view.
+#: Returns the `SolverInfo` of a solver of the `SimplexQP` view.
 _on_simplices = functools.partial(SolverInfo, views=(SimplexQP,), gives=_GIVES)
 
-#: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
+#: `SolverInfo` of each solver of this package by its name, in the order of the solver table; `auto` chooses by them without
+#: importing compiled loops.
 RECORDS = records_by_name(
     _on_simplices(
         name="auto-simplex",

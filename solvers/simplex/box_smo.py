@@ -1,7 +1,9 @@
 """SMO on a box with one equality, solver ``smo-box``, for the dual of the L1-SVM; `smo` runs it in working sets on one simplex.
 
-The problem is min ½a'Qa + c'a over 0 ≤ a ≤ u, s'a = r with signs s_i = ±1. With d = s∘∇ and K_ij = s_i s_j Q_ij a point is *up*
-if it can move by +s_i, *low* if it can move by -s_i; the violation of optimality is max_low d - min_up d.
+The problem is min ½a'Qa + c'a over 0 ≤ a ≤ u, s'a = r with signs s_i = ±1; a point is a variable a_i. With the gradient
+∇ = Qa + c, d = s∘∇ and K_ij = s_i s_j Q_ij a point is *up* if it can move by +s_i, *low* if it can move by -s_i; the violation of
+optimality is max_low d - min_up d. A refresh recomputes ∇ in float64 from the data (`refresh_gradient`). A point *leaves* if it
+is no longer active: pairs are then chosen among the active points only.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ _SCALARS = integers_and_floats("iteration missing clock active", "objective viol
 
 @by_reference
 class BoxIterate(NamedTuple):
-    """The current point with its gradient: arrays that the compiled loops change in place, in the order of `BoxState`."""
+    """The current point with its gradient: arrays that the compiled loops change in place, in the order of `BoxState.order`."""
 
     columns: Any  #: (slots, n) cached columns of K
     slot: Any  #: (n,) slot of a column or -1
@@ -80,7 +82,7 @@ class BoxState:
     next_gap_check: int = 32  #: the iteration of the next check of the gap
     shrinkings: int = 0  #: times that points have left so far
     last: IntArray | None = None  #: the last working set of many points
-    cached_block_streak: int = 0  #: such sets in a row that needed few new columns
+    cached_block_streak: int = 0  #: working sets in a row that needed few new columns
 
 
 def new_iterate(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> BoxIterate:
@@ -162,7 +164,10 @@ def columns_to_load(iterate: BoxIterate, missing: int, count: int) -> IntArray:
 
 
 def move_into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
-    """Return a feasible point: ``start`` clipped to the box, the heavier side of s'a = r scaled down, its free part first."""
+    """Return a feasible point: ``start`` clipped to the box, the heavier side of s'a = r scaled down, its free part first.
+
+    Raise InputError for a start of another shape or with entries that are not finite.
+    """
     if start.shape != (view.n,) or not np.isfinite(start).all():
         raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start")
     a = np.clip(start, 0.0, view.upper)
@@ -201,7 +206,8 @@ def optimise_working_set(state: BoxState, size: int, pairs: int) -> bool:
     Returns
     -------
     bool
-        Whether the violation over all points is above ``state.epsilon``. If no pair was found, working sets end all the same.
+        Whether the violation over the active points is above ``state.epsilon``. If no pair step was taken, the run goes over to
+        pairs among all points.
     """
     iterate, cache = state.iterate, state.cache
     chosen, iterate.scalars.violation = _working_set(state, size)
@@ -357,7 +363,7 @@ def _shrink_active_set(iterate: Any, cache: ColumnCache, order: IntArray) -> boo
 
 #: Fewest pairs between two searches for points that can leave the iteration.
 _SHRINK_EVERY = 1000
-#: Checks of the gap while the number of pairs doubles, about.
+#: Reciprocal of the share of more pairs after which the gap is checked again.
 _LOOKS = 16
 #: Share of the violation asked for at which the loop stops: its gradient is of float32 columns.
 _AIM = 0.7
@@ -369,8 +375,8 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     The loop stops on the violation max_low d - min_up d ≤ ε; then the gradient is refreshed in float64 and the true
     gap (`BoxEqualityQP.gap`) decides, or ε falls. With ``shrinking`` points at a bound that no violating pair needs leave the
-    iteration (LIBSVM's rule) until the next refresh, which sees all points. Moving cached columns costs about as much as two
-    pairs a column on the points that leave, so the first search comes after as many pairs as will have paid for it.
+    iteration (LIBSVM's rule) until the next refresh, which sees all points. Searches for such points are at least
+    `_SHRINK_EVERY` pairs and two pairs for each cached column apart, since moving a column costs about as much as two pairs.
 
     It begins with working sets of ``block`` points (`optimise_working_set`) and goes over to pairs among all points when these
     sets need few new columns.
@@ -380,7 +386,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     cache_bytes : int
         Limit of the cache of kernel columns.
     precision : {"single", "double"}
-        Of the cached columns.
+        Precision of the cached columns.
     prefetch : int
         Columns computed at once where the cache has room: the missing one and those of the worst violators.
     shrinking : bool
@@ -388,7 +394,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     stride : int, optional
         At most so many steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
     block : int
-        Points of a working set at the beginning; 2 for pairs throughout, as with a ``stride``.
+        Points of a working set at the beginning; 2 for pairs throughout, as with a ``stride`` or a cache of fewer than two sets.
     violation : float, optional
         Stop only where max_low d - min_up d is at most this too (LIBSVM's tolerance): the gap alone may leave a few points that
         violate more.
@@ -424,7 +430,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         iterate = new_iterate(view, cache, a, gradient)
         tol, violation = options.tolerance(self.info.tolerance), 1e-2 * float(np.abs(view.c).max() or 1.0)
         if self.violation is not None:
-            violation = min(violation, _AIM * self.violation)  # it has to get there anyway: no refresh on the way
+            violation = min(violation, _AIM * self.violation)  # the run must reach this violation: no refresh before
         state = BoxState(view, order, tol, iteration_limit(options), cache, iterate, violation)
         _measure_gap(state, a, gradient)
         blocks = self.block > 2 and self.stride is None and cache.slots >= min(2 * self.block, view.n)
@@ -457,7 +463,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
         A check costs one pass over the active points, about as much as a pair. Only a gap that seems closed is worth a
         gradient in float64. If the float64 gap is not closed, because of float32 columns or of points that have left, the next
-        check is half as many steps later.
+        check comes after half as many steps as have been taken.
         """
         iteration = int(state.iterate.scalars.iteration)
         state.next_gap_check = iteration + iteration // _LOOKS + 1
@@ -556,7 +562,8 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 # One simplex is a box with one equality, Σa = 1, on which `BoxSMO` begins with working sets and lets points leave that no
 # violating pair needs. The violation asked for follows the objective, which falls by orders of magnitude from a vertex on.
 
-#: Seconds between two checks of the objective; the violation asked for, as a share of the tolerance: the gap is some of it.
+#: Seconds between two checks of the objective; largest violation ε at which the loop stops, as a multiple of tol·|f|, since the
+#: gap is mostly a part of the violation.
 _LOOK_SECONDS, _VIOLATION_SHARE = 0.02, 1.5
 
 

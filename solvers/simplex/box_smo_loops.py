@@ -1,6 +1,7 @@
 """Compiled pair steps of SMO with second-order choice on a box with one equality s'a = r; `box_smo` calls them.
 
-``w`` is the `BoxIterate`: point, gradient, directions in which points can move, and cached columns of K.
+The problem is min ½a'Qa + c'a over 0 ≤ a ≤ u, s'a = r with signs s_i = ±1 and the gradient ∇ = Qa + c; a point is a variable
+a_i. ``w`` is the `BoxIterate`: a, gradient, directions in which points can move, and cached columns of K.
 
 With d = s∘∇ and K_ij = s_i s_j Q_ij: i = argmin d over the points that can move by +s_i (up), and j, of those that can move by
 -s_j (low), maximises (d_j - d_i)²/(K_ii + K_jj - 2K_ij); optimal within ε where max_low d - min_up d ≤ ε (Fan, Chen, Lin 2005).
@@ -25,6 +26,7 @@ BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 BLOCK = 512
 #: Value of ``rise`` for points that cannot rise, above every d.
 _FAR = 1e300
+#: Largest integer of 64 bits, above the bits of every float; shift that leaves a number's sign.
 _MOST = np.int64(0x7FFFFFFFFFFFFFFF)
 _SIGN = np.int64(63)
 #: As NumPy's integers: literals would have each helper compiled for them too.
@@ -216,11 +218,11 @@ def mark_directions(w: Any, places: Any) -> None:
 
 @entry
 def active_gap(w: Any) -> float:
-    """Return the least duality gap of the active points at ν = min_up d, max_low d and the middle; infinite where no point can
-    move one way.
+    """Return the least duality gap of the active points at ν = min_up d, max_low d and the middle.
 
-    The gap at ν is Σ_i a_i r_i - u_i min(0, r_i) with r_i = s_i (d_i - ν), and each term is at least 0. A point that has left
-    satisfies its condition, so its term is 0.
+    The gap at the multiplier ν of s'a = r is Σ_i a_i ζ_i - u_i min(0, ζ_i) with ζ_i = s_i (d_i - ν); each term is at least 0. A
+    point that is no longer active satisfies its condition, so its term is 0. The gap is infinite if no point can move by +s_i, or
+    none by -s_i.
     """
     n = w.scalars.active
     low, high = _FAR, -_FAR

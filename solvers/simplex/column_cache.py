@@ -21,7 +21,7 @@ _ROWS = 32
 def cache_bytes(size: int | None, options: Options, minimum: float = 0.0) -> int:
     """Return the bytes that a cache may take: ``size``, or the solve's memory limit if that is smaller.
 
-    Without a ``size`` it is 1 GiB, or more if ``minimum`` bytes are needed and this machine has them.
+    Without a ``size`` it is 1 GiB or, if larger, ``minimum`` as far as this machine's memory allows (`materialise_limit`).
     """
     default = max(CACHE_BYTES, min(minimum, materialise_limit())) if size is None else size
     return int(default if options.memory_limit is None else min(default, options.memory_limit))

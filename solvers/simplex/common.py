@@ -1,4 +1,7 @@
-"""The common parts of the algorithms on simplices and boxes: parameter checks, relative gaps, answers, and loading of loops."""
+"""The common parts of the algorithms on simplices and boxes: parameter checks, relative gaps, answers, and loading of loops.
+
+The algorithms minimise f(a) = ½a'Qa + c'a, over a ≥ 0 with sum 1 in each simplex or over a box with one equality.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class FeasiblePoint:
 
     a: FloatArray  #: (n,) the point
     gradient: FloatArray  #: (n,) Qa + c
-    guesses: int  #: number of guesses of the support, or of rounds, that led to the point; 0 for the given point
+    guesses: int  #: number of guesses of the support, or of rounds, that led to the point; 0 for the given point and working sets
     exact: bool = False  #: the gradient is float64 from the data, not updated from float32 columns
     prefers_working_sets: bool = False  #: the low-rank start expects pair steps in working sets to be faster
 

@@ -1,6 +1,7 @@
 """The core vector machine, solver ``cvm``: an inner QP on a growing core set, Badoiu and Clarkson's algorithm for balls.
 
-Algorithm 1 of Frandi, Nanculef, Gasparo, Lodi and Sartori ("FW" below), for ½a'Qa + c'a on one unit simplex.
+Algorithm 1 of Frandi, Nanculef, Gasparo, Lodi and Sartori (2013), for min ½a'Qa + c'a on one unit simplex. The inner QP, (21)
+there, is this problem on the variables of the core set alone. A point is a variable a_i; the furthest one has the least gradient.
 """
 
 from __future__ import annotations
@@ -44,22 +45,22 @@ class CoreState:
     inner_tol: float  #: relative gap to which the inner QP is solved
     iteration: int = 0  #: core steps so far
     pairs: int = 0  #: pair steps of all inner QPs
-    scans: int = 0  #: looks at all points, on sampled runs
-    next_scan: int = 0  #: iteration of the next one
+    scans: int = 0  #: number of scans of all points, on sampled runs
+    next_scan: int = 0  #: iteration from which the next scan may come
     objective: float = float("nan")  #: ½a'Qa + c'a
     gap: float = float("inf")  #: Frank-Wolfe gap; on sampled runs that of the last sample or scan
-    clock: int = 0  #: of the cache
+    clock: int = 0  #: the cache's clock, which counts its loads
     step: str = ""  #: kind of the last step
     capped: bool = False  #: the core outgrew the cache: products come from the data
 
 
 @dataclass(frozen=True)
 class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
-    """Core vector machine: add the furthest point to the core set, solve the QP (21) on it, repeat (FW, Algorithm 1).
+    """Core vector machine (Frandi et al. 2013, Algorithm 1): add the furthest point to the core set, solve the inner QP, repeat.
 
     The inner QP is solved by second-order pairs from the last solution, either only to a tenth of the current relative gap (or
     tighter where the furthest point is already in the core), since a tighter solution of an unfinished core is thrown away by the
-    next; or every time to the accuracy of the stopping rule, as Algorithm 1 has it ("find α_k by solving the reduced QP").
+    next; or every time to the accuracy of the stopping rule, as Algorithm 1 has it.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
                 return Outcome.RUNNING
 
     def _inner(self, state: CoreState, *, full: bool) -> None:
-        """Solve (21) on the core, and with ``full`` update Qa on all points by the weights that changed."""
+        """Solve the inner QP on the core, and with ``full`` update Qa on all points by the weights that changed."""
         m, view = state.size, state.view
         core, alpha = state.core[:m], state.alpha[:m]
         before = alpha.copy()

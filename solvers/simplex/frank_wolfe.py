@@ -1,7 +1,8 @@
 """Frank-Wolfe methods for ½a'Qa + c'a on the unit simplex: solvers ``fw``, ``mfw``, ``pairwise-fw``, ``blended-pairwise-fw``.
 
-"FW" refers to Frandi, Nanculef, Gasparo, Lodi and Sartori, whose Algorithms 2 and 3 are the first two. ∇ is the gradient Qa + c.
-The point is kept as a = σâ, so that a toward step changes one weight and the scale σ.
+Algorithms 2 and 3 of Frandi, Nanculef, Gasparo, Lodi and Sartori (2013) are ``fw`` and ``mfw``; numbers of formulas, sections
+and theorems are theirs, (12) is the L2-SVM's dual (c = 0), (15) that of the minimum enclosing ball. ∇ is the gradient Qa + c. The
+point is kept as a = σâ, so that a toward step changes one weight and the scale σ.
 
 Steps run compiled (`frank_wolfe_loops`), a limited number at a time; the loop returns when it needs a column of Q that is not
 cached. Before convergence is claimed the gradient is recomputed in float64 from the data.
@@ -46,7 +47,7 @@ class FrankWolfeIterate(NamedTuple):
     slot: Any  #: (n,) slot of a column or -1
     stamp: Any  #: (slots,) clock of the last use
     diagonal: Any  #: (n,) Q_ii
-    c: Any  #: (n,)
+    c: Any  #: (n,) linear term
     a: Any  #: (n,) â
     h: Any  #: (n,) ĥ = Qâ
     support: Any  #: (n,) the indices with a > 0, unordered
@@ -83,7 +84,7 @@ def _gap_at_vertex(iterate: FrankWolfeIterate) -> float:
 class StopRule:
     """A stopping rule: relative gap ≤ ``tol``, or γ²/r² - 1 ≤ ``delta`` for a ball of squared radius r².
 
-    γ is the distance of the farthest point from the ball's centre (FW (19)).
+    γ is the distance of the farthest point from the ball's centre (19); δ+ is γ²/r² - 1.
     """
 
     tol: float  #: largest relative gap, unless ``delta`` is positive
@@ -92,15 +93,15 @@ class StopRule:
 
     @classmethod
     def of(cls, view: SimplexQP, kind: str, epsilon: float | None, tol: float) -> StopRule:
-        """Return the rule of the parameters ``stop`` and ``epsilon``: ``"gap"``, or ``"ball"``, δ+ ≤ (1 + ε)² - 1 of FW (35).
+        """Return the rule of the parameters ``stop`` and ``epsilon``: ``"gap"``, or ``"ball"``, δ+ ≤ (1 + ε)² - 1 of (35).
 
-        With the gap g = a'∇ - min ∇, γ² - r² is g for the ball's dual (c = -½ diag Q), where r² = -f, and 2g for c = 0 and a
-        constant diagonal Δ², where r² = Δ² - 2f.
+        With f = ½a'Qa + c'a and the gap g = a'∇ - min ∇, γ² - r² is g for the ball's dual (Q = 2K with the points' Gram matrix K,
+        c = -½ diag Q), where r² = -f, and 2g for c = 0 and a constant diagonal Δ², where r² = Δ² - 2f.
 
         Raises
         ------
         InputError
-            ``"ball"`` on a problem that is neither.
+            Another ``kind``, an ``epsilon`` that is not positive, or ``"ball"`` on a problem that is neither.
         """
         if kind == "gap":
             return cls(tol)
@@ -122,7 +123,7 @@ class StopRule:
         )
 
     def required_gap(self, objective: float) -> float:
-        """Return the largest relative gap that meets the rule at this objective."""
+        """Return the largest relative gap that meets the rule at this objective; for the ball relative to |f|."""
         if self.delta > 0.0:
             return 0.5 * self.delta * max(self.square - 2.0 * objective, 0.0) / max(abs(objective), 1e-300)
         return self.tol
@@ -147,7 +148,7 @@ class FrankWolfeState:
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: ĥ is Qâ in float64 from the data
     refreshes: int = 0  #: gradients recomputed so far
-    last_gap: float = float("inf")  #: relative gap after the last refresh
+    last_gap: float = float("inf")  #: least relative gap of the refreshes that did not end the run
 
 
 def refresh_gradient(state: FrankWolfeState) -> None:
@@ -182,10 +183,10 @@ def _confirm_convergence(state: FrankWolfeState) -> Outcome:
 
 # Sampled Frank-Wolfe steps: the vertex is the best of r random points.
 #
-# FW section 5.2.3: of r = 59 points drawn independently the best lies among the best 5% with probability 0.95 (Theorem 1).
+# Section 5.2.3: of r = 59 points drawn independently the best lies among the best 5% with probability 0.95 (Theorem 1).
 # One step costs r·|support| kernel values instead of n, so it pays where n is very large. Where the cache holds all columns
-# Qa is kept on all points and the steps run compiled (`loops.run_sampled_steps`): one pass over a cached column a step, where a
-# full one has the scan as well. A sampled gap proves nothing: the stopping rule is confirmed on all points (`rescan`), at
+# Qa is kept on all points and the steps run compiled (`loops.run_sampled_steps`): a step passes over one cached column, and the
+# scan of all points is left out. A sampled gap proves nothing: the stopping rule is confirmed on all points (`rescan`), at
 # most so often that scanning costs no more than the steps.
 
 #: Rows of candidates that are drawn at once.
@@ -194,13 +195,13 @@ _DRAWN = 256
 
 @dataclass(eq=False)
 class SampledSteps:
-    """Steps of FW and MFW that choose the vertex among random points; the pairwise methods step as MFW does."""
+    """Steps of ``fw`` and ``mfw`` that choose the vertex among random points; the pairwise methods step as ``mfw`` does."""
 
     size: int  #: number of points of a sample
     rng: np.random.Generator  #: draws the samples
     rescan: bool  #: whether the stopping rule is confirmed on all points
     support: bool  #: whether the points of the support are candidates too
-    scans: int = 0  #: number of looks at all points so far
+    scans: int = 0  #: number of scans of all points so far
 
     def __post_init__(self) -> None:
         self._next_scan = 0
@@ -341,18 +342,19 @@ def _set_support(iterate: FrankWolfeIterate, members: IntArray) -> None:
 
 @dataclass(frozen=True)
 class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
-    """The Frank-Wolfe method (FW, Algorithm 2): steps toward the vertex e_i with the least ∇_i, by exact line search.
+    """The Frank-Wolfe method (Frandi et al. 2013, Algorithm 2): exact steps toward the vertex e_i with the least ∇_i.
 
-    λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1], for min ½a'Qa + c'a.
+    The step is a + λ(e_i - a), λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1].
     **Erratum** (section 4.4): the step of Algorithm 2 holds for kernels of constant diagonal only; on (12) with another it
-    can raise the objective. Here every step is exact, and for the ball's dual (15) it is the ½(1 - r²/γ²) in print.
+    can raise the objective. Here every step is exact, and for the ball's dual (15) it is the ½(1 - r²/γ²) in print (`StopRule`
+    defines r and γ).
 
     Parameters
     ----------
     initial : {"random20" (or another number), "farthest", "vertex", "uniform"}
         See `starting_points.StartRule`; ``options.start`` takes precedence.
     stop : {"gap", "ball"}
-        ``"gap"``: relative duality gap ≤ ``tol``. ``"ball"``: δ+ ≤ (1 + ε)² - 1, FW (35): the ball of radius (1 + ε)r holds
+        ``"gap"``: relative duality gap ≤ ``tol``. ``"ball"``: δ+ ≤ (1 + ε)² - 1, (35): the ball of radius (1 + ε)r holds
         every point. (The result's status is judged by the relative gap: for MEBDual δ+ bounds it.)
     epsilon : float, optional
         ε of ``"ball"``; where it is not given (1 + ε)² - 1 = ``tol``.
@@ -366,11 +368,11 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
         the sample alone, as section 5.2.3 has it, and ``rescan`` must be False: a sample without a point outside the ball ends
         the run, early and at random where only the few support vectors would be outside.
     away : bool
-        Allow away (and pair) steps; without them every method of this family is FW, iterate by iterate.
+        Allow away (and pair) steps; without them every method of this family is ``fw``, iterate by iterate.
     cache_bytes : int
         Limit of the cache of kernel columns.
     precision : {"double", "single"}
-        Of the cached columns; the gradient is refreshed in float64 before convergence is claimed in any case.
+        Precision of the cached columns; the gradient is refreshed in float64 before convergence is claimed in any case.
     stride : int, optional
         At most so many steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
     """
@@ -479,12 +481,13 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
 
 @dataclass(frozen=True)
 class ModifiedFrankWolfe(FrankWolfe):
-    """The modified Frank-Wolfe method (MFW, Algorithm 3): the better of a toward step and a step away from a support point.
+    """The modified Frank-Wolfe method (Frandi et al. 2013, Algorithm 3): a toward step, or away from a support point if better.
 
-    Away from j: λ = [(Qa)_j - R - c'(a - e_j)]/(R - 2(Qa)_j + Q_jj) ≤ a_j/(1 - a_j); a drop where the bound holds.
-    **Errata**: line 21 reads r²_{k+1} = (1+λ)r² - λ(1+λ)(1-δ-)r² (printed with δ- - 1); lines 8-9 read r_k for r_0;
-    the text calls j* furthest, it is nearest; (31)'s "step 20" is line 18. r² is not updated by that recurrence here but
-    follows from a'Qa and c'a, for any kernel. Linear convergence: Proposition 1. Parameters as `FrankWolfe`.
+    Away from j, a + λ(a - e_j): λ = [(Qa)_j - R - c'(a - e_j)]/(R - 2(Qa)_j + Q_jj) with R = a'Qa, at most a_j/(1 - a_j); where
+    λ is cut at that, j leaves the support (a drop). **Errata**: line 21 reads r²_{k+1} = (1+λ)r² - λ(1+λ)(1-δ-)r², (1-δ-)r² the
+    squared distance of the support point j from the ball's centre (printed with δ- - 1); lines 8-9 read r_k for r_0; the text
+    calls j furthest, it is nearest; "step 20" of (31) is line 18. r² is not updated by that recurrence here but follows from a'Qa
+    and c'a, for any kernel. Linear convergence: Proposition 1. Parameters as `FrankWolfe`.
     """
 
     #: Number of the method in `loops`.

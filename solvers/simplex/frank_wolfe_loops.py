@@ -1,6 +1,7 @@
 """Compiled steps of the Frank-Wolfe methods: `frank_wolfe` calls `run_steps` and `run_sampled_steps`.
 
-``w`` is the `FrankWolfeIterate`: the point a = σâ with ĥ = Qâ, its support, and cached columns of Q.
+The problem is min f(a) = ½a'Qa + c'a on the unit simplex; ∇ = Qa + c, and λ is the length of a step. ``w`` is the
+`FrankWolfeIterate`: the point a = σâ with ĥ = Qâ, its support, and cached columns of Q.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from ..interface.numba_flags import entry, inner
 
+#: Entries whose least one is sought at once: they stay in the first-level cache.
 _BLOCK = 512
 
 
@@ -258,8 +260,8 @@ def run_steps(w: Any, method: int, other_steps: bool, iterations: int, tol: floa
     """Take up to ``iterations`` steps, and return the reason for the end; ``vertex`` is the argmin of ∇ before and after.
 
     Stops where the gap g = a'∇ - min ∇ obeys g ≤ tol·max(|f|, |f - g|), or, for delta > 0, where g ≤ ½δ(Δ² - 2f)
-    (``square`` = Δ²), which is γ²/r² - 1 ≤ δ of FW's algorithms 2 and 3. STUCK: the step along the best direction
-    no longer descends in floating-point arithmetic. Without ``other_steps`` all are toward steps.
+    (``square`` = Δ²), which is γ²/r² - 1 ≤ δ in Algorithms 2 and 3 of Frandi et al. (2013): `frank_wolfe.StopRule`. STUCK: the
+    step along the best direction no longer descends in floating-point arithmetic. Without ``other_steps`` all are toward steps.
     """
     for _ in range(iterations):
         if w.scalars.iteration % _FOLD == _FOLD - 1 or w.scalars.scale < 1e-100 or w.scalars.scale > 1e100:

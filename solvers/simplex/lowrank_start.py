@@ -1,11 +1,13 @@
 """A start of SMO for large supports: the solution of a low-rank model of Q, corrected with kernel blocks as they are needed.
 
-Pairs that bring support vectors in one by one, and a cache of whole columns, are slow if half of the points are support vectors.
-Here the model Q ≈ B'B + D (`low_rank_factor`, `LowRankModel`) gives the support almost right; Newton steps by conjugate
-gradients, with the model as preconditioner, solve the problem on it (`KernelTriangle`: half of |S|² entries); a product in
-float32 shows which points outside violate, and these join: all of them or, if the violation is large, those in the support of the
-model corrected by its error (a proximal Newton step, whose point is the next one). When float32 finds no violator, the gradient
-is computed in float64 from the data. Rounds repeat until the gap is within the tolerance.
+The problem is min f(x) = ½x'Qx + c'x over x ≥ 0 with sum 1 in each simplex; a point is a variable x_i, and the ridge of Q is
+what its kernel adds to the diagonal (`GramOperator.loading`). Pairs that bring support vectors in one by one, and a cache of
+whole columns, are slow if half of the points are support vectors. Here the model Q ≈ B'B + D (`low_rank_factor`,
+`LowRankModel`) gives the support S almost right. In each round Newton steps by conjugate gradients, with the model as
+preconditioner, solve the problem on the members, the points of S (`KernelTriangle`: half of |S|² entries); a product in float32
+shows which points outside violate, and these join: all of them or, if the violation is large, those in the support of the model
+corrected by its error (a proximal Newton step, whose point is the next one). When float32 finds no violator, the gradient g is
+computed in float64 from the data. Rounds repeat until the gap is within the tolerance.
 
 A round that does not lower the gap (halve it, in float64) is the last one, and only feasible points with a smaller gap are
 yielded, so a failure costs time alone. The model is trusted if the rows of B explain most of Q beyond its ridge: the
@@ -45,10 +47,11 @@ from .projected_cg import (
 # convex and piecewise quadratic; semismooth Newton with an exact line search ends after finitely many steps, in practice fewer
 # than ten. A step costs |S|r² operations in float32, where S = {s > 0} and r is the number of rows.
 
+#: Largest numbers of Newton steps of one solve, and of steps of a line search.
 _NEWTON_STEPS, _SEARCH_STEPS = 30, 30
 #: Share of the support that may still change at the end: the model is rough itself.
 _SETTLED = 1e-3
-#: Points between two yields: with 2,048 rows a second.
+#: Points of a matrix update between two yields: about a second's work with 2,048 rows.
 _TOGETHER = 8 * COLUMN_BLOCK
 #: Least D, relative to the diagonal of Q.
 _LEAST = 1e-6
@@ -60,13 +63,14 @@ class LowRankModel:
     Parameters
     ----------
     view : SimplexQP
+        The problem.
     B : ndarray of float32 (r, n)
-        Of `low_rank_factor`.
+        The rows of `low_rank_factor`.
 
     Attributes
     ----------
     D : ndarray (n,)
-        The diagonal of Q - B'B, at least Q's known ridge.
+        The diagonal of Q - B'B, at least Q's known ridge and a millionth of Q's largest diagonal entry.
     """
 
     def __init__(self, view: SimplexQP, B: SingleArray) -> None:
@@ -174,14 +178,14 @@ class LowRankModel:
         return step
 
 
-# Rows B with Q ≈ B'B + D, D diagonal: Nyström's on random landmarks, or the leading terms of the kernel's own series.
+# Rows B with Q ≈ B'B + D, D diagonal: Nyström's on random landmarks, or the leading terms of the kernel's Taylor series.
 #
 # Landmarks lie where the points do, terms do not know of clusters but leave less where the points fill all directions (20 normal
 # features, 256 rows: the largest eigenvalue that is left is a third of Nyström's). A sample of the diagonal decides.
 
 #: Points for each row of B, or of a refined B; fewest and most rows.
 _PER_ROW, _PER_MORE, FEWEST, _MOST = 100, 40, 256, 2048
-#: Bytes for each row and point: B, and a copy of what belongs to the support; the most of the memory that they take.
+#: Bytes for each row and point: B, and a copy of its columns on the support; largest share of the memory limit for them.
 _BYTES_PER_ROW, _PART = 8, 0.75
 #: Share of the landmarks' own diagonal that is added to it: their matrix may be singular.
 _SHIFT = 1e-6
@@ -190,7 +194,7 @@ _SAMPLE = 1024
 
 
 def _model_rows(n: int, limit: float, *, refined: bool = False) -> int:
-    """Return the number of rows of B for n points within ``limit`` bytes; more of them for a ``refined`` model."""
+    """Return the number of rows of B for n points: within ``limit`` bytes, at least `FEWEST`; more for a ``refined`` model."""
     return int(max(min(n // (_PER_MORE if refined else _PER_ROW), _MOST, _PART * limit / (_BYTES_PER_ROW * n)), FEWEST))
 
 
@@ -260,8 +264,8 @@ _FIRST_GAP = 0.02
 class _TrustSchedule:
     """The tolerances and sizes of a round: `_TRUSTED` if the low-rank model explains Q well, else `_CAREFUL`."""
 
-    precision: float  #: of the solution on the members, relative to the gap after the last round
-    growth: float  #: points that may join, relative to the members
+    precision: float  #: relative gap to which the problem on the members is solved, as a share of that after the last round
+    growth: float  #: points that may join, relative to the number of members
     roughest: float  #: largest relative gap of a solution on the members, however large the violations outside are
     correct: float  #: the relative gap above which the solution of the corrected model is the next point
 
@@ -273,13 +277,15 @@ _TRUSTED, _CAREFUL = _TrustSchedule(1e-4, np.inf, _FIRST_GAP, 0.05), _TrustSched
 START_BYTES = 2 * _BYTES_PER_ROW * FEWEST
 #: Points from which the start pays: below, pairs take less than a tenth of a second.
 LOW_RANK_FROM = 2000
-#: Most of D over the ridge for which the model is trusted, and with which it is tried; least share of the points in its support.
+#: Largest `LowRankModel.unexplained_ratio` of a model that is trusted, and of one that is tried; least share of the points in its
+#: support.
 _TRUSTED_RATIO, _LEFT, _SHARE = 2.0, 64.0, 0.125
-#: Most of the points in the support for which working sets of pairs are faster than rounds of a model that is not trusted; bytes
-#: that they take for each point of the support and each point, and a quarter more for those that leave it.
+#: Largest share of the points in the support for which working sets of pairs are faster than rounds of an untrusted model; bytes
+#: of their float32 columns for each point of the support and each point, a quarter added for points that leave the support.
 _FEW, _COLUMN = 0.5, 5
+#: Largest numbers of rounds, and of guesses of the support in one solve.
 _ROUNDS, _GUESSES = 12, 24
-#: Newton steps on the model's support after which the points without weight leave it: the model takes too many.
+#: Newton steps on the model's support after which points without weight leave it, since the model's support is too large.
 _SIFTING = 2
 #: Share of new points from which the next solution is as rough as the first.
 _MANY = 0.1
@@ -299,8 +305,8 @@ def lowrank_start(
 ) -> Generator[FeasiblePoint | None, None, FeasiblePoint]:
     """Return a point with a float64 gap of at most tol·|f| if possible; the given point a if none is better.
 
-    The generator yields better points on the way, and None elsewhere. ``gradient`` is that of a in float64; ``limit`` is in
-    bytes.
+    The generator yields better points on the way, and None in between for its caller to stop it. ``gradient`` is that of a in
+    float64; ``limit`` is in bytes.
     """
     initial = best_gap = view.gap(a, gradient - view.c)
     best = FeasiblePoint(a, gradient, 0, exact=True)
@@ -343,7 +349,7 @@ def lowrank_start(
             yield from run.refresh()
         gap, scale, last = run.gap(), abs(run.value()), best_gap
         confirmed = run.exact and not best.exact
-        if gap < (initial if confirmed else best_gap):  # what float32 said of the point before counts no more
+        if gap < (initial if confirmed else best_gap):  # a float64 gap replaces those of float32
             best, best_gap = FeasiblePoint(run.x.copy(), run.g.copy(), guesses, exact=run.exact), gap
             yield best
         if (run.exact and gap <= tol * scale) or (gap >= (0.5 if run.exact else 1.0) * last and not confirmed):
@@ -355,7 +361,7 @@ def lowrank_start(
 
 
 def _guess(x: FloatArray, below: FloatArray) -> BoolArray:
-    """Return the guess of the support: points with weight, and those that violate by more than the largest residual there."""
+    """Return the guess of the support: points with weight, and violators by more than the largest residual of such points."""
     return np.asarray((x > 0.0) | (below > float(np.abs(below[x > 0.0]).max())))
 
 
@@ -372,12 +378,12 @@ class _Run:
         self.g = np.zeros(view.n)
         self._unit = _ROUNDING * float(np.abs(view.gram.diagonal).max())
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
-        self._buffer: SingleArray = np.empty(0, dtype=np.float32)  # memory is dear when it is touched first
-        self._B: SingleArray = np.empty((0, 0), dtype=np.float32)  # the model's rows on own points
+        self._buffer: SingleArray = np.empty(0, dtype=np.float32)  # reused, since the first touch of memory is slow
+        self._B: SingleArray = np.empty((0, 0), dtype=np.float32)  # the model's rows on the members
         self._sums = np.zeros((0, 0))
-        self._float32_point = np.zeros(view.n)  # the point at which g was made of values that are not rounded
+        self._float32_point = np.zeros(view.n)  # x at the last product of float32 values, not of rounded entries
         self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
-        # how far the model was off at the last look at each point, and by how much more it may be by now
+        # error of the model's g at each point when g was last computed there, and a bound of its growth since then
         self._offset, self._error = np.zeros(view.n), np.zeros(view.n)
 
     def begin(self) -> Steps:
@@ -405,7 +411,7 @@ class _Run:
         members = self.triangle.members
         rank = self.model.B.shape[0]
         if self._buffer.size < rank * members.size:
-            del self._B, self._buffer  # the old one goes first
+            del self._B, self._buffer  # free the old buffer before the new one is allocated
             self._buffer = np.empty(rank * members.size, dtype=np.float32)
         B = self._buffer[: rank * members.size].reshape(rank, members.size)
         parts = split_range(B.shape[0], thread_count(B.size))
@@ -495,7 +501,7 @@ class _Run:
         return not bool(((level[view.groups] - self.g > gap) & (self.triangle.place < 0)).any())
 
     def _predicted(self) -> FloatArray:
-        """Return the model's g without the part of the diagonal."""
+        """Return B'Bx + c, the model's gradient without Dx."""
         B = self.model.B
         return np.asarray((B @ self.x.astype(np.float32)) @ B + self.view.c)
 

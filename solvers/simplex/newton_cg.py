@@ -2,14 +2,15 @@
 
 SMO takes these steps from an approximate point where `newton_cholesky` would need too much time or memory.
 
-At a point x with gradient g a guess S of the support holds the x_i > 0 and the violators, g_i < ν - |residual on S|. The step
-minimises ½d'Q_SS d + g_S'd over E'd = 0 (E has a column for each simplex) by projected conjugate gradients, only as
-accurately as the guess warrants; one pass over the columns of S updates g. A weight that has become negative leaves S and is set
-to zero at the next step. Clipping it at once would be useless, since the kernel's largest eigenvalues turn a little lost weight
-into a large change of g. Steps use the columns' precision; each one starts at the residual, so that errors do not add up. Where
-float32 can show no further progress, g is recomputed in float64 from the data. Only feasible points are returned. Only a small
-matrix is factored: the preconditioner is Nyström's, Q ≈ B'B + D with B = L⁻¹Q_PS, LL' = Q_PP for random landmarks P, and D the
-remaining diagonal. Memory: |S|² numbers of the columns' precision.
+The problem is min f(x) = ½x'Qx + c'x over x ≥ 0, E'x = 1 (E has a column for each simplex). At a point x with gradient g a guess
+S of the support holds the x_i > 0 and the violators, g_i < ν - max |g - ν| on the support, ν the weighted mean of g in i's
+simplex. The step minimises ½d'Q_SS d + g_S'd over E'd = 0 by projected conjugate gradients, only as accurately as the guess
+warrants; one pass over the columns of S updates g. A weight that has become negative leaves S and is set to zero at the next
+step. Clipping it at once would be useless, since the kernel's largest eigenvalues turn a little lost weight into a large change
+of g. Steps use the columns' precision; each one starts at the residual, so that errors do not add up. Where float32 can show no
+further progress, g is recomputed in float64 from the data. Only feasible points are returned. Only a small matrix is factored:
+the preconditioner is Nyström's, Q ≈ B'B + D with B = L⁻¹Q_PS, LL' = Q_PP for random landmarks P, and D the remaining diagonal.
+Memory: |S|² numbers of the columns' precision.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def cg_bytes(support: int, item: int) -> int:
 
 
 def cg_seconds(n: int, support: int) -> float:
-    """Return a rough estimate of the time of `polish_by_cg`: fifty products with Q_SS, two with all columns of S, compilation."""
+    """Return a rough estimate of the seconds of `polish_by_cg`: 50 products with Q_SS, two with all columns of S, compilation."""
     return 1e-8 * support**2 + 3.5e-9 * n * support + 0.05
 
 
@@ -126,7 +127,10 @@ class _Iterate:
         self.exact, self.drift = True, 0.0
 
     def guess(self) -> tuple[IntArray, IntArray]:
-        """Return the next guess (x_i > 0, or g_i below the support's level by more than the residual there) and what it drops."""
+        """Return the next guess, and the points that it drops, x_i < 0.
+
+        The guess holds the x_i > 0, and the x_i = 0 whose g_i is below ν by more than the largest |g - ν| on the x_i > 0.
+        """
         view, x = self.view, self.x
         level = np.bincount(view.groups, weights=x * self.g, minlength=view.simplices)
         below = level[view.groups] - self.g

@@ -2,10 +2,10 @@
 
 SMO takes these steps from an approximate point if few points have weight; `newton_cg` is for large supports.
 
-On a guess S of the support the optimality conditions are linear: Q_SS x + c_S = E ν, E'x = 1 (E has a column for each
-simplex). With W = Q_SS⁻¹[E, c_S] they read x = W_E ν - W_c, (E'W_E) ν = 1 + E'W_c. The next guess keeps the x_i > 0 and
-takes in the i outside S with ∇_i(x) < ν. For c = 0 and one simplex, z = x/ν solves Q_SS z = 1: this is the Newton step
-for the rescaled problem min ½z'K̃z - 1'z, z ≥ 0, whose primal has S = {i : u_i < 1}.
+The problem is min f(x) = ½x'Qx + c'x over x ≥ 0, E'x = 1 (E has a column for each simplex), with ∇ = Qx + c. On a guess S of the
+support the optimality conditions are linear: Q_SS x + c_S = E ν, E'x = 1. With W = Q_SS⁻¹[E, c_S] they read x = W_E ν - W_c,
+(E'W_E) ν = 1 + E'W_c. The next guess keeps the x_i > 0 and takes in the i outside S with ∇_i(x) < ν. For c = 0 and one simplex,
+z = x/ν solves Q_SS z = 1: this is the Newton step for the rescaled problem min ½z'Qz - 1'z, z ≥ 0.
 
 Systems are solved by float64 conjugate gradients, preconditioned by a float32 Cholesky factor; a factor serves later guesses
 that differ from its own in a twentieth of the points, through a bordered system. The run moves to feasible points only, by an
@@ -45,7 +45,7 @@ def cholesky_bytes(support: int) -> int:
 
 
 def cholesky_seconds(n: int, support: int) -> float:
-    """Return a rough estimate of the time of `polish_by_cholesky`: a factor of Q_SS, four products with all columns of S."""
+    """Return a rough estimate of the seconds of `polish_by_cholesky`: a factor of Q_SS, four products with all columns of S."""
     return 1.5 * support**3 / 3.0 / 5e10 + 4.0 * 5e-9 * n * support
 
 
@@ -53,7 +53,7 @@ def polish_by_cholesky(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol
     """Improve a feasible point by Newton steps on guesses of its support, and return the best point.
 
     ``gradient`` must be that of a in float64. The generator yields often, so that its caller can stop it. It ends when a guess
-    repeats itself or becomes too large, when the gap is at most tol·|f|, or after twelve guesses.
+    repeats itself or becomes too large, when the gap is at most tol·|f|, when a system cannot be solved, or after twelve guesses.
     """
     guess, best = first_support_guess(view, a, gradient), FeasiblePoint(a, gradient, 0)
     size_limit = support_guess_limit(a)
@@ -132,8 +132,8 @@ def _finite(values: FloatArray) -> FloatArray:
 class _Factor:
     """A float32 Cholesky factor of Q_SS for the points ``members``."""
 
-    members: IntArray
-    lower: np.ndarray
+    members: IntArray  #: (m,) the points S
+    lower: np.ndarray  #: (m, m) the lower factor
 
     @staticmethod
     def build(Q: FloatArray, members: IntArray) -> Steps:
@@ -220,7 +220,10 @@ def _cholesky(Q: FloatArray, shift: float) -> Steps:
 
 
 def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor, tol: float) -> Steps:
-    """Return (x, ν) on the guess, and whether the systems were solved to their tolerance; None if a simplex has no points."""
+    """Return (x, ν) on the guess, and whether all systems were solved accurately.
+
+    Return None if a simplex has no points in the guess, or if ν is not determined.
+    """
     groups, count = view.groups[guess], view.simplices
     E = (groups[:, None] == np.arange(count)[None, :]).astype(np.float64)
     if (E.sum(axis=0) == 0).any():
@@ -245,7 +248,8 @@ def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor, tol
 def _conjugate_gradients(Q: FloatArray, right: FloatArray, inverse: _Adapted, tol: float) -> Steps:
     """Return x with Q_SS x = right, and whether it is accurate.
 
-    Stops at a relative residual of ``tol``, at the rounding of one product (eps·max Q·Σ|x|), or where it no longer falls.
+    It stops at a relative residual of ``tol``, at the rounding of one product (eps·max Q·Σ|x|), or where the residual no longer
+    falls; x is accurate if the residual is at most a hundred times the larger of the first two.
     """
     size, largest = float(np.abs(right).max()) or 1.0, float(np.diagonal(Q).max())
     x = inverse(right)

@@ -1,4 +1,4 @@
-"""Compiled products with parts of Q, cached columns or a stored triangle, for the Newton steps of SMO."""
+"""Compiled products with parts of SMO's matrix Q, cached columns or a stored triangle, for its Newton steps."""
 
 from __future__ import annotations
 

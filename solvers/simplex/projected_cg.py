@@ -1,6 +1,7 @@
 """Projected conjugate gradients for the Newton systems of SMO: the iteration, its preconditioner, and products with Q.
 
-A Newton step on a guess S of the support minimises ½d'Q_SS d + r'd over E'd = 0, where E has a column for each simplex.
+SMO minimises ½x'Qx + c'x over x ≥ 0, E'x = 1, where E has a column for each simplex. A Newton step on a guess S of the support
+minimises ½d'Q_SS d + r'd over E'd = 0, where r is the gradient on S.
 `conjugate_gradients` solves it, preconditioned by a low-rank model of Q (`Preconditioner`). `newton_cg` multiplies by cached
 columns of Q, `lowrank_start` by a stored triangle of Q_SS (`KernelTriangle`).
 """
@@ -33,7 +34,8 @@ Steps: TypeAlias = Generator[None, None, Any]
 def shifted_cholesky(A: FloatArray, shift: float) -> FloatArray:
     """Return L with LL' = A + shift·diag A, for the least shift, from the given one by tens, that makes it positive definite.
 
-    A is overwritten. Sums of float32 products may need it where A is nearly singular.
+    A is overwritten. Sums of float32 products may need a shift where A is nearly singular. Raise LinAlgError if no shift up to 1
+    suffices.
     """
     diagonal = np.diagonal(A).copy()
     while shift <= 1.0:
@@ -72,7 +74,9 @@ class Preconditioner:
     groups : ndarray of int (m,)
         Simplex of every point of the set.
     simplices : int
+        Number of simplices.
     B : ndarray (r, m)
+        The rows of the model Q ≈ B'B + D.
     inverse : ndarray (m,)
         1/D.
     capacitance : ndarray (r, r)
@@ -120,8 +124,9 @@ def conjugate_gradients(
 ) -> Steps:
     """Return the d that minimises ½d'Qd + r'd over E'd = 0, zero off the guess ``inside``, with Qd and the number of steps.
 
-    ``product`` multiplies by Q. It ends at a residual of ``accuracy`` times the first one, or of ``target``. The result is d = 0
-    if rounding leaves no curvature. Qd is on all points of the set.
+    ``product`` multiplies by Q. The iteration ends at a residual, in the largest entry, of ``accuracy`` times the first one or of
+    ``target``, if a direction has no curvature, or after `CG_STEPS` steps. The result is d = 0 if the residual diverges in
+    float32. Qd is on all points of the set.
     """
     block = np.zeros(r.size)
     block[inside] = 1.0
@@ -152,15 +157,15 @@ def conjugate_gradients(
 
 
 _T = TypeVar("_T")
-#: First row, last row and entries, where they are stored.
+#: First row, the row after the last one, and entries of a block; None if they are not stored.
 _Block: TypeAlias = tuple[int, int, Tile | None]
 
 #: Rows of a block, and blocks for each thread between two yields.
 _ROWS, _TOGETHER = 128, 8
-#: An entry is read so many times as fast as it is computed.
+#: Ratio of the time to compute an entry to that of reading it.
 _READ = 2
-#: Entries are rounded where less than two thirds of the first points' own ones fit into the limit: a share of ``size`` in
-#: `KernelTriangle.extend`.
+#: Entries are rounded if less than two thirds of the first points' triangle fits into the limit: less than this share of ``size``
+#: in `KernelTriangle.extend`, which is 1.5 times that triangle.
 _WORTH = 4 / 9
 
 
@@ -176,6 +181,7 @@ class KernelTriangle:
     Parameters
     ----------
     gram : GramOperator
+        Q, the n × n matrix.
     limit : int
         Bytes that may be stored.
 
@@ -268,14 +274,14 @@ class KernelTriangle:
         yield from self._fill(empty)
 
     def product(self, weights: FloatArray) -> Steps:
-        """Return Q weights, for one weight a point of ``members``; if few are not zero, from their columns alone."""
+        """Return the product of Q_SS with ``weights`` (m,); if few weights are not zero, only their columns are computed."""
         passed = self._computed() + self._used // _READ
         if np.count_nonzero(weights) * self.members.size < passed:
             return (yield from self.product_at(self.members, weights))
         return (yield from self._multiplied(weights, self._panel, self._blocks))
 
     def float32_product(self, weights: FloatArray) -> Steps:
-        """Return Q weights from float32 values, whatever is stored."""
+        """Return the product of Q_SS with ``weights`` (m,) from float32 values, whatever is stored."""
         blocks: list[_Block] = [(first, last, None) for first, last, _ in self._blocks]
         return (yield from self._multiplied(weights, self.gram.panel(self.members), blocks))
 
@@ -303,7 +309,7 @@ class KernelTriangle:
         return sum((last - first) * last for first, last, block in self._blocks if block is None)
 
     def product_at(self, points: IntArray, weights: FloatArray) -> Steps:
-        """Return Q[points, members] weights in float32 for any points, without storing anything."""
+        """Return the product of Q[points, members] with ``weights`` (m,) in float32 for any points; no entry is stored."""
         used = np.flatnonzero(weights)
         scale = float(np.abs(weights).max()) or 1.0
         factors, panel = (weights[used] / scale).astype(np.float32), self.gram.panel(self.members[used])

@@ -1,6 +1,7 @@
 """Projected gradients on faces of unit simplices, solver ``pga``, for a dense matrix Q held in memory.
 
-Algorithm 1 of Luo et al., "MaxMin-L2-SVC-NCH", with its errata corrected. ∇ is the gradient Qa + c.
+Algorithm 1 of Luo, Yang, Peng, Wang and Chen, *MaxMin-L2-SVC-NCH*, whose numbers of formulas are used below, with its errata
+corrected. The problem is min ½a'Qa + c'a over a ≥ 0 with sum 1 in each simplex; ∇ is the gradient Qa + c.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from .starting_points import StartRule, starting_point
 
 #: Rules for the start of `ProjectedGradient`.
 InitialRule: TypeAlias = Literal["uniform", "sparse"]
+#: The rule of `starting_points` for each of them.
 _RULES: dict[InitialRule, StartRule] = {"uniform": "uniform", "sparse": "vertex"}
 #: Steps after which the gradient is recomputed from a, so that rounding does not add up.
 _REFRESH_EVERY = 200
@@ -81,19 +83,19 @@ class ProjectedGradient(Algorithm[SimplexQP, ProjectedGradientState]):
     """Projected gradients on faces: an exact step to the first bound; a bound is released where the face is stationary.
 
     On a face the direction is d_i = mean of ∇ over the free variables of i's simplex - ∇_i, so every simplex keeps its sum. A
-    variable is free while a_i > 0 (a_i = 1 included: treated as a bound it makes MaxMin (24) 0/0).
+    variable is free while a_i > 0, and once released (a_i = 1 is free too: else the mean in (24) of Luo et al. would be 0/0).
 
     **Erratum**: lines 13-22 of Algorithm 1 leave the released variable j out of the averages and set d_j = 0; the direction
-    then does not sum to zero, and the point leaves the simplex, or nothing moves. Here the most violating j
-    (∇_j - mean < -ε) joins the free set first and means and direction are computed again.
+    then does not sum to zero, and the point leaves the simplex, or nothing moves. Here the most violating j (the least
+    ∇_j - mean, below 0) joins the free set first and means and direction are computed again.
 
     Parameters
     ----------
     components : int, optional
         How many components a step may change, from two to all (None). With fewer than all, a step takes from the simplex that
-        violates most the smallest gradients of any variables and the largest of positive ones, MaxMin (41)-(42); with two it
-        is the maximal violating pair of one simplex, and the step is that of SMO (the paper's claim; (49)-(50) omit the
-        index sets).
+        violates most the variables of the smallest gradients and the positive ones of the largest, (41)-(42); with two it is
+        the maximal violating pair of one simplex, and the step is that of SMO (the paper's claim; (49)-(50) omit the index
+        sets).
     initial : {"uniform", "sparse"}
         Barycentres as printed, or one vertex of each simplex.
     """

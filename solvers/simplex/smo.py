@@ -1,5 +1,8 @@
 """SMO with second-order pairs on one or several unit simplices, solver ``smo``; ``auto-simplex`` chooses its parameters by size.
 
+The problem is min f(a) = ½a'Qa + c'a over a ≥ 0 with sum 1 in each of G simplices; a point is a variable a_i, ∇ = Qa + c, and
+the gap is a'∇ less the sum of the simplices' least ∇_i. A refresh recomputes ∇ in float64 from the data.
+
 A run may begin with a start for special matrices (`growing_set`, `lowrank_start`, `WorkingSetRun`). Pair steps follow. At each
 decade of the gap it compares the estimated time of more pairs with that of Newton steps (`newton_cholesky`, `newton_cg`).
 """
@@ -52,7 +55,7 @@ class SmoIterate(NamedTuple):
     slot: Any  #: (n,) slot of a column or -1
     stamp: Any  #: (slots,) clock of the last use
     diagonal: Any  #: (n,) Q_ii
-    c: Any  #: (n,)
+    c: Any  #: (n,) linear term
     a: Any  #: (n,) the point
     g: Any  #: (n,) ∇ = Qa + c
     members: Any  #: (n,) variables sorted by simplex
@@ -229,11 +232,12 @@ _EXACT_FROM = 0.11
 class SMO(Algorithm[SimplexQP, SmoState]):
     """Sequential minimal optimisation: pairs by second-order choice, float32 columns, float64 gradient.
 
-    Before a gap is claimed the gradient is recomputed in float64 from the data; between refreshes its drift is that of the
-    float32 columns, so each round asks for no less than a ten-thousandth of the gap at the last refresh.
+    Before a gap is claimed the gradient is recomputed in float64 from the data. Between refreshes its error is that of the
+    columns. So pairs on float32 columns pause at half the tolerance, or before it at 1e-4 min(g, 1e-3), g the least relative gap
+    of all refreshes.
 
-    **Errata** of MaxMin's Algorithm 2, for which this stands: (43) is a minimisation, and (43) and (45) must have 1/C where they
-    print C; the curvature is Q_ii + Q_jj - 2Q_ij.
+    **Errata** of Algorithm 2 of Luo et al., *MaxMin-L2-SVC-NCH*, which this solver replaces: (43) is a minimisation, and (43) and
+    (45) must have 1/C where they print C; the curvature is Q_ii + Q_jj - 2Q_ij.
 
     Parameters
     ----------
@@ -242,7 +246,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     cache_bytes : int, optional
         Limit of the cache of kernel columns, and of what Newton steps hold; 1 GiB, or 4 kB a point for more than 250,000.
     precision : {"single", "double"}
-        Of the cached columns.
+        Precision of the cached columns.
     prefetch : int
         Columns computed at once when one is missing: the missing one and the next violators.
     newton : bool
@@ -417,7 +421,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         state.newton.guesses += result.guesses
         if result.guesses:
             _move_to_point(state, result)
-        elif phase is SmoPhase.LOW_RANK:  # as if nothing had been
+        elif phase is SmoPhase.LOW_RANK:  # the start has found no better point
             if result.prefers_working_sets:
                 state.begin_sets(BoxSMO(state.memory, self.precision, _SETS_PREFETCH, stride=self.stride))
             return Outcome.RUNNING

@@ -1,6 +1,7 @@
 """Compiled pair steps of SMO with second-order choice on one or several simplices; `smo` calls them.
 
-``w`` is the `SmoIterate`: point, gradient, support and cached columns of Q.
+The problem is min f(a) = ½a'Qa + c'a over a ≥ 0 with sum 1 in each simplex; ∇ = Qa + c, and a point is a variable a_i. ``w`` is
+the `SmoIterate`: a, gradient, support and cached columns of Q.
 
 The vertex i is the worst violator, argmin ∇ (in the simplex with the largest violation); its partner j, of the support,
 maximises (∇_j - ∇_i)²/(Q_ii + Q_jj - 2Q_ij), twice the decrease of an unclipped step ("WSS2" of Fan, Chen, Lin 2005, whose

@@ -1,6 +1,7 @@
 """Points from which the algorithms on unit simplices start: the rules of ``initial``, and column generation for low rank.
 
-`starting_point` gives the point that the user or the parameter ``initial`` asks for. `growing_set` is the start of SMO for
+The problem is min f(a) = ½a'Qa + c'a over a ≥ 0 with sum 1 in each simplex; a point of the data is a variable a_i.
+`starting_point` gives the a that the user or the parameter ``initial`` asks for. `growing_set` is the start of SMO for
 matrices of low rank r, which have a solution on at most r + 1 points, so that pairs among all points and a cache of columns are
 the wrong tools. It solves the problem on a few points to a share of the present gap, drops points without weight, and adds the
 worst violators of all. This is column generation. For the smallest enclosing ball the farthest points join (Gärtner, "Fast and
@@ -73,7 +74,10 @@ _RANDOM = re.compile(r"random([1-9]\d*)")
 
 
 def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.random.Generator) -> FloatArray:
-    """Return a feasible point: the user's (``options.start``), scaled into the simplices, or else that of the rule in each."""
+    """Return a feasible point: the user's (``options.start``), scaled into the simplices, or else that of the rule in each.
+
+    Raise InputError for an unknown rule, or a start of another shape, not finite, or without positive weight in a simplex.
+    """
     if options.start is not None and view.label in options.start:
         return _move_into_simplices(view, np.asarray(options.start[view.label], dtype=np.float64))
     random = _RANDOM.fullmatch(rule) if isinstance(rule, str) else None
@@ -129,6 +133,7 @@ def _uniform(view: SimplexQP, members: np.ndarray, rng: np.random.Generator) -> 
     return members, np.full(members.size, 1.0 / members.size)
 
 
+#: The functions of the rules, which return points of a simplex and their weights.
 _RULE = {"farthest": _farthest, "vertex": _vertex, "uniform": _uniform}
 
 
@@ -136,7 +141,7 @@ _RULE = {"farthest": _farthest, "vertex": _vertex, "uniform": _uniform}
 
 #: Points from which the start is tried, the largest rank, and points for each rank.
 _POINTS_FROM, _RANK_LIMIT, _POINTS_EACH = 1000, 256, 8
-#: Pieces of the points whose worst violators join.
+#: Number of pieces of the points; the worst violator of each piece joins.
 _PIECES = 16
 #: Rounds at most, rounds in a row without a smaller gap, and rounds between two points that are yielded.
 _ROUNDS, _PATIENCE, _EVERY = 500, 20, 16
@@ -153,7 +158,7 @@ def growing_set_applies(view: SimplexQP) -> bool:
 def growing_set(
     view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float
 ) -> Generator[FeasiblePoint | None, None, FeasiblePoint]:
-    """Return the point with the least gap: at most tol·|f|, or as far as the rounds help.
+    """Return the point with the least gap of all rounds; they end at a gap of tol·|f|/2, or when they no longer help.
 
     Yields after each round, every sixteenth time with the best point. ``gradient`` is exact at the given point.
     """

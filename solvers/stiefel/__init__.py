@@ -1,7 +1,9 @@
 """Solvers of max f(P) = Tr(P'HP) + 2 Tr(P'E) over matrices P with orthonormal columns (the Stiefel manifold).
 
-Generalised power iteration, the same with momentum, Barzilai-Borwein steps, and the package pymanopt. Training of NPSVC++ solves
-such a problem in every iteration (its equation (19)); all end at a stationary point.
+H is symmetric n × n, E and P are n × d. The solvers are generalised power iteration, the same with momentum, Barzilai-Borwein
+steps, and the package pymanopt; all look for a stationary point. The relative Riemannian gradient is the norm of the gradient of
+f on the manifold over max(1, ||G||), G = 2(HP + E). Training of NPSVC++ (Zhang, Lai, Zhou and Liang, 2024) solves such a problem
+in every iteration, (19) there.
 """
 
 from __future__ import annotations
@@ -117,8 +119,9 @@ class _StiefelAscent(Algorithm[StiefelProblem, StiefelState]):
 class GPI(_StiefelAscent):
     """Generalised power iteration P ← polar(HP + αP + E), as published, with α ≥ 0 such that H + αI is positive semidefinite.
 
-    Then f is convex up to a constant on the manifold, and the step maximises its linearisation, so f never decreases. α is 0 for
-    a positive semidefinite H and -λ_min by Lanczos otherwise. A larger shift, such as the Frobenius norm, needs more iterations.
+    Then f is convex up to a constant on the manifold, and the step maximises its linearisation, so f never decreases but for
+    rounding. α is 0 for a positive semidefinite H and 1.001 |λ_min| otherwise, by Lanczos for n > 64. A larger shift, such as the
+    Frobenius norm, needs more iterations.
 
     Parameters
     ----------
@@ -163,7 +166,8 @@ class GPI(_StiefelAscent):
 class MomentumGPI(_StiefelAscent):
     """GPI from the extrapolated point P + β(P - P_old), β = (k-1)/(k+2), with a restart of the momentum when f decreases.
 
-    A step that decreases f is rejected and repeated without momentum, so the accepted values of f never decrease.
+    k counts the steps since the last restart, from 1. A step that decreases f is rejected and repeated without momentum, so the
+    accepted values of f never decrease.
     """
 
     info: ClassVar[SolverInfo] = SolverInfo(
@@ -215,7 +219,7 @@ class BarzilaiBorwein(_StiefelAscent):
     )
 
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
-        """Set the first length, 1/||H||_1 up to a factor, and the reference value of the line search."""
+        """Set the first length, 1/(2||H||_1), or 1 for H = 0, and the reference value of the line search."""
         norm = float(np.abs(state.problem.H).sum(axis=0).max())
         state.length = 0.5 / norm if norm > 0 else 1.0
         state.reference, state.weight = -state.f, 1.0
@@ -247,7 +251,10 @@ class BarzilaiBorwein(_StiefelAscent):
 
 
 def orthonormal_start(view: StiefelProblem, start: FloatArray | None, rng: np.random.Generator) -> FloatArray:
-    """Return the polar factor of a given start, or the Q of a Gaussian matrix."""
+    """Return the polar factor of a given start, or the Q of a Gaussian matrix.
+
+    Raise InputError for a start of another shape than E, or with entries that are not finite.
+    """
     if start is None:
         return np.asarray(np.linalg.qr(rng.standard_normal(view.E.shape))[0])
     P = np.asarray(start, dtype=np.float64)
@@ -274,7 +281,7 @@ def _polar_svd(M: FloatArray) -> FloatArray:
     return np.asarray(U @ Vt)
 
 
-#: pymanopt's optimisers by our names.
+#: pymanopt's optimisers by the values of ``method``.
 _PYMANOPT_CLASSES = {
     "trust-regions": "TrustRegions",
     "conjugate-gradient": "ConjugateGradient",
@@ -292,7 +299,9 @@ class Pymanopt(Solver):
     Parameters
     ----------
     method : {"trust-regions", "conjugate-gradient", "steepest-descent"}
+        Optimiser of pymanopt.
     retraction : {"qr", "polar"}
+        Map of a step back to the manifold.
 
     Raises
     ------
@@ -326,7 +335,7 @@ class Pymanopt(Solver):
         return self.info.missing_view_reason(model)
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
-        """Run pymanopt repeatedly until the relative Riemannian gradient is at most ``tol``, or a limit is reached."""
+        """Run pymanopt until the relative Riemannian gradient is at most ``tol`` or a limit is reached, five times at most."""
         solver = replace_parameters(self, options.native)
         view = model.view(StiefelProblem)
         assert view is not None
@@ -386,7 +395,7 @@ def _pymanopt_optimiser(method: str, norm: float, seconds: float, iterations: fl
 
 
 def _residual(view: StiefelProblem, P: FloatArray) -> tuple[float, float]:
-    """Return max(1, ||G||) and the relative Riemannian gradient."""
+    """Return max(1, ||G||), G the Euclidean gradient, and the relative Riemannian gradient."""
     G = view.gradient(P)
     scale = max(1.0, float(np.linalg.norm(G)))
     return scale, float(np.linalg.norm(stiefel_gradient(P, G))) / scale

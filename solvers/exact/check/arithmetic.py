@@ -58,8 +58,8 @@ def segment_sums(rows: Array, sizes: npt.NDArray[np.int64]) -> tuple[Array, Arra
     """Return the sums of consecutive segments of rows, ``sizes`` rows in each, and bounds on their rounding errors.
 
     The rows are rounded products; an error is the distance from the exact sum of the exact products. The k products of a column
-    and their sum are off by at most k half units in the last place of the sum of their sizes, and by the least number each where
-    they underflow. The bound is twice as much.
+    and their sum are off by at most k half units in the last place of the sum of their sizes, and by half the least positive
+    float64 each where they underflow. The bound is twice as much.
     """
     run, count = np.repeat(np.arange(len(sizes)), sizes), sizes[:, None].astype(np.float64)
     sums, reach = (
@@ -75,7 +75,7 @@ def ceil_to_float(exact: Fraction) -> float:
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
-#: Largest exponent of multipliers in size, so that no product of them overflows or vanishes.
+#: Largest absolute exponent of multipliers, so that each of them is 0 or a normal float64.
 _LARGEST_EXPONENT = 900
 
 
@@ -95,7 +95,7 @@ class RationalPoint:
 
     @classmethod
     def of(cls, w: Sequence[float], size: int) -> RationalPoint:
-        """Return the point of a log's list of numbers; raise InvalidProofError unless it has ``size`` entries."""
+        """Return the point of a log's list of finite numbers; raise InvalidProofError unless it has ``size`` entries."""
         if len(w) != size:
             raise InvalidProofError("the incumbent has the wrong length")
         return cls(tuple(Fraction(float(x)) for x in w))
@@ -115,9 +115,10 @@ class RationalPoint:
 
 
 def gram_eigenvalue_bound(T: Array) -> float:
-    """Return σ > 0 with ||T v||² ≥ σ||v||² for all v: Gershgorin's bound of T'T's eigenvalues, in rational arithmetic.
+    """Return σ > 0 with ||T v||² ≥ σ||v||² for all v: Gershgorin's lower bound of the eigenvalues of T'T, rounded down.
 
-    Raise InvalidProofError if the bound is not positive, since T may then be singular.
+    The bound is computed in rational arithmetic; it is 1 for a matrix T without columns. Raise InvalidProofError if the bound is
+    not positive, since T may then be singular.
     """
     k = T.shape[1]
     columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(k)]
@@ -135,7 +136,7 @@ def gram_eigenvalue_bound(T: Array) -> float:
 
 
 def rotate_rows(rows: Array, T: Array) -> tuple[Array, Array]:
-    """Return the rows T'a_i as float64, and bounds on the error of each entry; both from rational arithmetic."""
+    """Return T'a_i for each row a_i of ``rows`` as float64, and bounds on the error of each entry, from rational arithmetic."""
     columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(T.shape[1])]
     g, radius = np.zeros(rows.shape), np.zeros(rows.shape)
     for i, row in enumerate(rows.tolist()):

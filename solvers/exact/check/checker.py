@@ -37,17 +37,17 @@ class ProofReport:
     valid : bool
         Whether the claimed bound is proved.
     bound : float
-        The lower bound that is proved; of a log that is not valid, the one that it claims (NaN if none).
+        The lower bound that is proved; of a log that is not valid, the one that it claims (NaN if its claim was not evaluated).
     value : float
-        Exact objective of the incumbent, rounded up.
+        Exact objective of the incumbent, rounded up: ∞ without an incumbent, NaN if the claim was not evaluated.
     nodes : int
-        Nodes verified.
+        Number of verified nodes; 0 of a log that is not valid.
     message : str
         The reason why the log is not valid; "every node is proved" for a valid one.
     problem : str
-        n, p, λ or κ, the intercept and a digest of the data that the log states; empty where it states none.
+        Sizes, parameters and a digest of the problem that the log states; empty where it states none.
     digest : str
-        SHA-256 of the stated rows, costs and intercept.
+        SHA-256 of the stated problem's data; empty for formats whose problems have no digest.
     own_data : bool
         Whether the stated problem was compared with the user's model and equals it.
     workers : int
@@ -69,7 +69,7 @@ class ProofReport:
 
     @property
     def gap(self) -> float:
-        """The relative gap (value - bound)/max(|value|, |bound|)."""
+        """The relative gap (value - bound)/max(|value|, |bound|); 0 if both are 0."""
         scale = max(abs(self.value), abs(self.bound))
         return (self.value - self.bound) / scale if scale else 0.0
 
@@ -217,11 +217,12 @@ class ProofChecker(ABC, Generic[P]):
         Parameters
         ----------
         path : str or Path
+            Path of the log.
         model : Model, optional
             The problem that the log should be about: a log of other data, costs or restrictions is refused. Without it the log
             proves a bound of the problem that it states itself.
         verifiers : VerifierPool, optional
-            Verifiers of the parts of the tree; two parts drawn at random are verified here again.
+            At least two verifiers of the parts of the tree; two parts drawn at random are verified here again.
         cited : sequence of path-like, optional
             Files of logs that the log cites; other cited logs are searched in the log's folder.
 
@@ -303,7 +304,7 @@ class TreeChecker(ProofChecker[P]):
 
     @final
     def prove(self, problem: P, log: SealedLog, claim: Claim, verifiers: VerifierPool | None) -> tuple[float, int]:
-        """Verify the nodes in the order of the log or, with several verifiers, subtree by subtree."""
+        """Verify the nodes in the order of the log or, with several verifiers, subtree by subtree; return bound and number."""
         bound = float(claim.bound)
         rules, root = self.rules(problem, bound)
         records = self.precompute_for_records(problem, log.records())

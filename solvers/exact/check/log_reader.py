@@ -52,7 +52,8 @@ def log_lines(path: Path) -> Iterator[str]:
     Raises
     ------
     InvalidProofError
-        A line holds more than a packed log of this size may hold in all: 61 kilobytes can unpack to two gigabytes.
+        A line holds more than a packed log of this size may hold in all: 61 packed kilobytes can take two gigabytes of memory
+        once their JSON values are parsed.
     """
     if path.suffix != ".gz":
         with path.open(newline="", encoding="utf-8") as file:
@@ -91,8 +92,10 @@ class SealedLog:
     Raises
     ------
     InvalidProofError
-        The first record is of another format or version, the seal does not fit or is not there, the first or the last record is
-        no object, or a packed log unpacks to far more than its size.
+        The first record is of another format or version, the seal does not fit or is not there, the claim states no bound, the
+        header, the claim or the seal is not a JSON object, or a packed log unpacks to far more than its size.
+    json.JSONDecodeError
+        The header, the claim or the seal is not JSON.
     """
 
     def __init__(
@@ -122,7 +125,13 @@ class SealedLog:
             raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
 
     def cited_log(self, name: str, sha256: str) -> SealedLog:
-        """Return a cited log: the one of the given files with this SHA-256, or the file of this name in this log's folder."""
+        """Return a cited log: the first file with this SHA-256 among the given ones and that of this name in this log's folder.
+
+        Raises
+        ------
+        InvalidProofError
+            No such file has this SHA-256, or the file is not a sealed log of this format.
+        """
         sibling = self._path.with_name(Path(name).name)
         for path in (*map(Path, self._cited), sibling):
             if path.is_file() and file_sha256(path) == sha256:
@@ -140,7 +149,9 @@ class SealedLog:
         Raises
         ------
         InvalidProofError
-            A line is not a JSON object.
+            A line is JSON, but not an object.
+        json.JSONDecodeError
+            A line is not JSON.
         """
         yield from map(_record, islice(log_lines(self._path), 1, self._lines - 2))
 

@@ -45,7 +45,7 @@ class VerifierPool(Protocol):
 class SpotCheckingPool:
     """A pool of verifiers whose answers are spot-checked: this process repeats randomly chosen parts.
 
-    A pool with false results for a share f of the parts is detected with probability 1 - (1 - f)².
+    A pool with false results for a share f of the parts is detected with probability 1 - (1 - f)² at least.
     """
 
     def __init__(self, verifiers: VerifierPool) -> None:
@@ -72,7 +72,10 @@ class SpotCheckingPool:
 
 
 def index_by_parent(records: list[dict[str, Any]]) -> Tree:
-    """Return the records by parent and side; raise InvalidProofError if two nodes have one number or one place in the tree."""
+    """Return the records of nodes by parent and side.
+
+    Raise InvalidProofError if two nodes have one number or one place in the tree, or a record is not a node.
+    """
     tree: Tree = {}
     visited: set[int] = set()
     for record in records:
@@ -251,13 +254,14 @@ def verify_log(
 
 
 def _verify_in_batches(rules: NodeRules[S], records: Iterable[dict[str, Any]], root: S) -> tuple[int, int]:
-    """Return `verify_log` with only open nodes, a batch of records, and records that stand before their parents' in memory.
+    """Return what `verify_log` returns, in little memory.
 
-    A batch is verified generation by generation. Records below a node that is proved without them are dropped.
+    The memory holds open nodes, a batch of records, and the records that stand before those of their parents. A batch is verified
+    generation by generation. Records below a node that is proved without them are dropped.
     """
     waiting: dict[tuple[int, int], S] = {_ROOT_FROM_ZERO: root}
     early: Tree = {}
-    proved: set[int] = set()  # split all the same
+    proved: set[int] = set()  # numbers of the nodes that are split although they are proved; the records below them are dropped
     numbers, nodes, leftover = IntegerSet(), 0, 0
     for batch in batches(records, BATCH_SIZE):
         for origin, record in _origins(batch):
@@ -298,8 +302,8 @@ def _origins(records: Iterable[dict[str, Any]]) -> Iterator[tuple[tuple[int, int
 def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S], verifiers: VerifierPool | None = None) -> int:
     """Verify the nodes from the root on, each proved or split into verified children; return their number.
 
-    A node's verdict depends on its ancestors alone. So with several verifiers this process starts at the root, until there are
-    several subtrees for each of them.
+    The verdict on a node depends on its ancestors alone. With several verifiers this process starts at the root, until there are
+    `PARTS_PER_VERIFIER` subtrees for each verifier. ``root`` is the root's record and state.
 
     Raises
     ------
@@ -319,7 +323,11 @@ def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S],
 
 
 def _verify(rules: NodeRules[S], tree: Tree, pending: list[tuple[dict[str, Any], S]], until: int | None = None) -> int:
-    """Return the number of nodes: depth-first to the end, or breadth-first ``until`` so many are pending, left in the list."""
+    """Verify pending nodes and their descendants; return the number of verified nodes.
+
+    Without ``until`` the order is depth-first and the list ends empty. Otherwise the order is breadth-first, and verification
+    stops when ``until`` nodes are pending; these stay in the list.
+    """
     visited = 0
     while pending and (until is None or len(pending) < until):
         check_deadline()
@@ -336,6 +344,6 @@ def _verify(rules: NodeRules[S], tree: Tree, pending: list[tuple[dict[str, Any],
 
 
 def _verify_part(task: tuple[NodeRules[S], Tree, list[tuple[dict[str, Any], S]]], threads: int | None) -> int:
-    """Return the number of nodes of some subtrees, in any process."""
+    """Verify the subtrees of a task in any process; return their number of nodes."""
     with np.errstate(all="ignore"):
         return _verify(*task)

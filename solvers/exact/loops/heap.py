@@ -15,7 +15,7 @@ from . import inner
 
 @inner
 def push(heap: Any, size: int, key: Any, code: int) -> None:
-    """Insert the node ``code`` into a heap of ``size`` nodes with the bounds ``key``."""
+    """Insert the node ``code`` into a heap of ``size`` nodes with the bounds ``key`` (records, 2); the caller counts nodes."""
     k = size
     x = key[code >> 1, code & 1]
     while k > 0:

@@ -1,6 +1,7 @@
 """Largest matching in a bipartite graph given by bit sets, by augmenting paths.
 
-The pair bounds of the exact solvers match points of opposite classes that a box excludes from being kept together.
+The pair bounds of the exact solvers match points of opposite classes that no w of a box gives both a margin of 1 or more: one of
+the two points pays its loss.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ class MatchArrays(NamedTuple):
     parent: Any  #: (n,) row from which a column was visited
     queue: Any  #: (n,) rows to be searched; pair bounds use it as a buffer
     code: Any  #: (n,) sixteen-bit keys of a radix sort
-    bins: Any  #: (257,) counts of one of its passes
+    bins: Any  #: (257,) counts of one pass of that sort
     scaled: Any  #: (p, 64 words) columns times the half-widths of the box, float32
     #: (64 words,) float32: margin at the box's centre less a threshold, plus an allowance for rounding
     column_margins: Any
-    column_losses: Any  #: (64 words,) float32: share of the full loss that the relaxation pays
+    column_losses: Any  #: (64 words,) float32: share of the full loss that a column's point pays in the relaxation
     row_excess: Any  #: (64 words,) float32: for each pair of the current row a number below 0 if the box excludes the pair
     points: Any  #: (n, 2) the recorded pairs
     price: Any  #: (n,) price of each pair: the weight that both points pay
@@ -55,6 +56,7 @@ def empty_match_arrays(n: int, p: int) -> MatchArrays:
     )  # fmt: skip
 
 
+#: A de Bruijn sequence, and the position of a single set bit by the top six bits of its product with the sequence.
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _BIT_POSITION = np.zeros(64, np.int64)
 for _k in range(64):
@@ -69,7 +71,7 @@ def _lowest_bit(x: Any) -> int:
 
 @inner
 def _augment(P: MatchArrays, root: int, words: int) -> bool:
-    """Match row ``root`` by an alternating path; columns without a free column in reach are excluded from later searches."""
+    """Match row ``root`` by an alternating path; return False, and mark the visited columns as ``dead``, if there is none."""
     free, dead, visited, row_of, column_of = P.free, P.dead, P.visited, P.row_of, P.column_of
     for q in range(words):
         visited[q] = dead[q]
@@ -108,7 +110,7 @@ def _augment(P: MatchArrays, root: int, words: int) -> bool:
 def match(P: MatchArrays, rows: Any, columns: Any, left: Any) -> None:
     """Find a largest matching of the rows and columns with positive ``left``; ``P.column_of`` is the column of each row, or -1.
 
-    ``rows`` and ``columns`` are points, ``P.adjacent`` holds the edges, ``left`` (n,) the residual weights of all points.
+    ``rows`` and ``columns`` are indices of points, ``P.adjacent`` holds the edges, ``left`` (n,) the residual weights of points.
     """
     words = (columns.size + 63) >> 6
     free, dead = P.free, P.dead

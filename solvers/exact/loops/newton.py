@@ -1,7 +1,8 @@
 """Smoothed hinge relaxation of a node of `zero-one-bb` and `margin-bb`, a box: Newton's method, and a certified dual bound.
 
-`newton` runs projected semismooth Newton steps. `rounding_error_bound` bounds the rounding error of its bound, and
-`reduced_cost_tightening` shrinks the box by the bound. Compiled searches call them at every node.
+A node is a box lo ≤ w ≤ hi, and `BoxRelaxation` states its relaxation. `newton` runs projected semismooth Newton steps and
+returns a lower bound D of the node. `rounding_error_bound` bounds the rounding error of D, and `reduced_cost_tightening` shrinks
+the box by D and a cutoff. Compiled searches call them at every node.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _MAX_STEPS, _MAX_TRIALS = 40, 25
 class BoxRelaxation(NamedTuple):
     """The relaxation min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i).
 
-    Data, solution and work arrays for n points in p coordinates; g_i are the columns of ``rows``.
+    φ_i is the hinge loss cap_i (t)_+ with its kink smoothed from below. The fields are data, solution and work arrays for n
+    points in p coordinates; g_i are the columns of ``rows``.
     """
 
     rows: Any  #: (p, n) the g_i, one a column
@@ -36,7 +38,7 @@ class BoxRelaxation(NamedTuple):
     s: Any  #: (p,) Σ α_i g_i - q
     c: Any  #: (p,) clip(s/2, lo, hi)
     ds: Any  #: (p,) bound on the rounding error of s
-    left: Any  #: (n,) weights of the node's points less the prices of their pairs, by position in the node
+    left: Any  #: (n,) weights of the node's points less the prices of their pairs (`loops.matching`), by position in the node
     position: Any  #: (n,) position in the node of the point of each row
     g: Any  #: (p,) gradient
     d: Any  #: (p,) Newton step
@@ -48,7 +50,8 @@ class BoxRelaxation(NamedTuple):
     half: Any  #: (p,) half-widths of the box
     wide: Any  #: (p,) bounds of the rounding errors of a product with the centre and the half-width, per unit of |g_ij|
     saved: Any  #: (4, p) w, c, s and ds during the pruning test of `excluded_by_loss_levels`
-    largest_margin: Any  #: (n,) largest margin over the box (`activity_bounds`); pair bounds use the three as buffers
+    # `activity_bounds` writes the last three fields; the bounds by pairs of points use them as buffers
+    largest_margin: Any  #: (n,) largest margin over the box
     least_margin: Any  #: (n,) least margin over the box
     margin_size: Any  #: (n,) Σ_j |g_ij| max |w_j| over the box
 
@@ -151,8 +154,9 @@ def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut
     """Minimise the smoothed relaxation of m points by projected semismooth Newton steps; return (bound D, iterations).
 
     The problem is that of `BoxRelaxation`, with the constant ``const``. The iteration stops if the Newton decrement is at most
-    ``stop``, D ≥ ``cut``, or no step descends. D is a lower bound at every iterate, apart from `rounding_error_bound`. ``w`` is
-    changed in place, and α, s and c are written to ``R``.
+    ``stop``, D ≥ ``cut``, no step descends, or after `_MAX_STEPS` steps. D = const + Σ α_i b_i + Σ_j c_j (c_j - s_j), apart from
+    `rounding_error_bound`, is at every iterate a lower bound of the problem with the hinge losses cap_i (b_i - g_i'w)_+ in place
+    of φ_i. ``w`` is changed in place, and α, s and c are written to ``R``.
     """
     p = w.size
     G, b, cap, h, q, u, hh, s, c = R.rows, R.b, R.cap, R.h, R.q, R.u, R.curved, R.s, R.c

@@ -1,6 +1,7 @@
 """The command ``marginopt book``: list, verify, solve and improve entries of the open book of margins, and write its page.
 
-The book (`marginopt.book`) is a collection of instances, each with its best known solution and best proved bound.
+The book (`marginopt.book`) is a collection of instances, each with its best known solution and best proved bound. An entry stands
+if every claim of it that was checked holds.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _list(args: argparse.Namespace, entries: list[Entry]) -> int:
 
 
 def _verify(args: argparse.Namespace, entries: list[Entry]) -> int:
-    """Verify one entry or all: 1 where one is refused."""
+    """Verify one entry or all, and return 1 if an entry is refused, else 0."""
     if args.log is not None and args.name is None:
         raise InputError("--log is the proof log of one entry: name it, `marginopt book verify NAME --log FILE`")
     if args.log is not None and args.remake:
@@ -91,7 +92,7 @@ def _verify(args: argparse.Namespace, entries: list[Entry]) -> int:
 
 
 def _run(args: argparse.Namespace, entries: list[Entry]) -> int:
-    """Solve an instance, and store the result: 0 where it is solved."""
+    """Solve an instance, store the result with ``--out``, and return 0 if it is solved, else 1."""
     run = run_entry(find_entry(_named(args), entries), args.solver, time_limit=_seconds(args), proof=args.proof)
     lines = [f"{key:<12} {f'{value:.12g}' if isinstance(value, float) else value}" for key, value in run.row.items()]
     if args.out is not None:

@@ -132,7 +132,7 @@ def dual(args: argparse.Namespace) -> int:
 
 
 def conflict_rows(args: argparse.Namespace) -> int:
-    """Print constraints of a program that cannot hold together: 0 if there are any, 1 if the program is feasible."""
+    """Print constraints of a program that cannot hold together: 0 if they are found, 1 if the program has a point."""
     return SOLVED if _print_conflict(_named_program(args, "conflict"), args) else NOT_SOLVED
 
 
@@ -344,7 +344,7 @@ def certify(args: argparse.Namespace) -> int:
 
 
 def _claims_more(result: Result) -> bool:
-    """Return whether a file claims more than a point: how the solve ended, or a bound."""
+    """Return whether a file claims more than a point: a status of the solve, or a bound."""
     return result.claim.status is not Status.INTERRUPTED or result.answer.bound is not None
 
 
@@ -357,7 +357,7 @@ def _stated_bound(result: Result, check: PointCheck) -> str:
 
 
 def prove(args: argparse.Namespace) -> int:
-    """Write a VIPR certificate of a program's file: 0 if bound and value meet, or if it proves that there is no point; else 1."""
+    """Write a VIPR certificate of a program's file: 0 if it proves that there is no point or its gap is at most 1e-6, else 1."""
     from ..solvers.exact.vipr_certificate import write_vipr
 
     program = _program(args.file, "prove")

@@ -158,7 +158,10 @@ def _formulation(name: str, data: str | Instance) -> FormulationInfo:
 
 
 def models_from_arguments(args: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:
-    """Yield name of the formulation, name of the data set, and model, for every combination in the arguments."""
+    """Yield name of the formulation, name of the data set, and model, for every combination in the arguments.
+
+    A program's file is yielded once, with "program" as the formulation and its form as the model.
+    """
     names, sets = comma_separated(args.formulations), comma_separated(args.set)
     if not names or not sets:
         raise InputError("a set is catalogue names or files separated by commas, and so are --formulations")

@@ -1,6 +1,7 @@
 """The entry point of the command line: `main` parses ``marginopt COMMAND ...``, runs the command, and returns the exit code.
 
-Exit codes: 0 solved or written, 1 not solved, 2 wrong use (a value, a file or an option that cannot be used).
+Exit codes: 0 solved, written or verified, 1 not solved, refused, interrupted or another error, 2 wrong use (a value, a file or an
+option that cannot be used) or a missing package, licence or extension.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _run(arguments: argparse.Namespace) -> int:
         print("marginopt: interrupted", file=sys.stderr)
         return NOT_SOLVED
     except BrokenPipeError:
-        # the reader of a pipe closed it: nothing is wrong with what was done, and what is still to be written has no reader
+        # the reader of a pipe closed it: the command has done its work, and the rest of its output has no reader
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)

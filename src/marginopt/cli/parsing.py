@@ -41,6 +41,7 @@ def with_option_names(message: str, options: Container[str] = (), name: str = ""
     Parameters
     ----------
     message : str
+        The message of an error or a warning.
     options : container of str
         Names of the options that were given.
     name : str
@@ -112,7 +113,7 @@ class Command(_Parser):
     words: tuple[str, ...] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the arguments; ``options_given`` has the options that are among them, by the names of their values."""
+        """Parse the arguments; ``options_given`` maps the names of the given options' values to the options."""
         self._options_given: dict[str, str] = {}
         arguments, unknown = super().parse_known_args(args, namespace)
         arguments.options_given = self._options_given
@@ -143,7 +144,7 @@ class Command(_Parser):
 
 
 def _given(action: argparse.Action) -> str:
-    """Return the value of an option in a line of usage; empty for options that can be left out."""
+    """Return an argument as a line of usage shows it; an empty text for options that can be left out."""
     name = str(action.metavar or action.dest)
     if action.option_strings:
         return f"{action.option_strings[0]} {name}" if action.required else ""

@@ -20,15 +20,16 @@ from .training_set import BinaryProblem, Solution, WeightedPoints
 
 @dataclass(eq=False, repr=False)
 class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
-    """Novelty detection by the smallest ball that encloses the training points in feature space, `marginopt.MEBDual`, FW (15).
+    """Novelty detection by the smallest ball that encloses the training points in feature space, `marginopt.MEBDual`.
 
-    ``score_samples`` is minus the squared distance to the centre c = Σ a_i φ(x_i).
+    Its dual is (15) of Frandi et al. (2013), over weights a ≥ 0, Σ a_i = 1. ``score_samples`` is minus the squared distance to
+    the centre c = Σ a_i φ(x_i).
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
-        With "precomputed" new points have k(x, x) = the largest entry of the training diagonal, since rows of k(x_i, x) do not
-        hold it; exact for kernels of constant diagonal.
+    kernel : {"rbf", "linear", "polynomial", "poly", "precomputed"}, Kernel or callable
+        As `L2SVC`. With "precomputed" new points have k(x, x) = the largest entry of the training diagonal, since rows of k(x_i,
+        x) do not hold it; exact for kernels of constant diagonal.
     gamma, degree, coef0, solver, tol, standardise, time_limit, verbose
         As `L2SVC`.
     contamination : float
@@ -62,6 +63,10 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
         ------
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
+        TypeError
+            An argument that ``fit`` does not take.
+        SolverError
+            The solver found no point.
         """
         refuse_fit_arguments(self, other)
         if not isinstance(self.contamination, (int, float)) or not 0.0 <= self.contamination <= 0.5:

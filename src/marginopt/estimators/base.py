@@ -23,7 +23,7 @@ from ..models.model import Model
 from ..solvers.records import Options
 from .training_set import KernelSpace, LinearSpace, Scaling, WeightedPoints, is_precomputed, make_kernel
 
-#: Layout of the fitted attributes. A change of what is kept needs a new number.
+#: Number of the layout of the fitted attributes. A change of the attributes that a pickle holds needs a new number.
 _LAYOUT = 2
 _KEY = "_marginopt_layout"
 
@@ -36,7 +36,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return {**super().__getstate__(), _KEY: _LAYOUT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the attributes."""
+        """Restore the attributes; raise DataError for those of another layout."""
         state = dict(state)
         if state.pop(_KEY, None) != _LAYOUT:
             raise DataError(f"this {type(self).__name__} was written by an earlier version of marginopt; fit it again")
@@ -92,7 +92,7 @@ class EstimatorInfo:
 
 
 def _name_fault(X: Any, y: Any, error: Exception) -> None:
-    """Raise InputError for a column of a frame that holds no numbers, or labels that are missing; return where neither is."""
+    """Raise InputError for a column of a frame that holds words, or for missing labels; return if there are none of either."""
     columns = X.columns if is_pandas_or_polars(X, "DataFrame") else ()
     for name in columns:
         try:

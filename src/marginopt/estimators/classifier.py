@@ -95,6 +95,10 @@ class PointsClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[m
         ------
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
+        TypeError
+            An argument that ``fit`` does not take.
+        SolverError
+            The solver found no point.
         """
         refuse_fit_arguments(self, other)
         return self._fit(X, y, None)
@@ -148,6 +152,10 @@ class WeightedPointsClassifier(PointsClassifier):
         ------
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
+        TypeError
+            An argument that ``fit`` does not take.
+        SolverError
+            The solver found no point.
         """
         refuse_fit_arguments(self, other)
         return self._fit(X, y, sample_weight)

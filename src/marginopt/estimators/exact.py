@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class ZeroOneSVC(BranchAndBoundClassifier):
-    """Linear classifier of the 0-1 loss, `marginopt.ZeroOneSVM`, Conic (3): min ||w||² + λ Σ s_i 1{y_i f(x_i) < 1}.
+    """Linear classifier of the 0-1 loss, `marginopt.ZeroOneSVM`: min ||w||² + λ Σ s_i 1{y_i f(x_i) < 1}.
 
-    With ``kappa`` in place of ``lam``: min ||w||² with at most κn margins violated.
+    It is (3) of Cepeda, Gómez and Han (2024). With ``kappa`` in place of ``lam``: min ||w||² with at most κn margins violated.
 
     Solved by exact branch and bound within a budget: ``result_.gap`` (of each problem) says how far the classifier can be from
     the optimum, and the bound is proved. A search that the budget ends gives its best classifier, without a warning.
@@ -52,7 +52,7 @@ class ZeroOneSVC(BranchAndBoundClassifier):
     lam : float, optional
         λ > 0, 1 where neither λ nor κ is given; s_i = sample weight × class weight multiplies it.
     intercept : {"penalised", "free"}
-        Whether the intercept is part of ||w||² (Conic) or not (Brooks).
+        Whether the intercept is part of ||w||² (as in Cepeda, Gómez and Han) or not (as in Brooks, 2011).
     solver : str
         "auto" is "zero-one-bb"; any solver of mixed-integer quadratic problems will do.
     tol : float
@@ -66,7 +66,8 @@ class ZeroOneSVC(BranchAndBoundClassifier):
     random_state : int
         Seed of the incumbent heuristic.
     kappa : float, optional
-        κ in [0, 1], a part of the points of each binary problem; without weights. Too small a κ has no classifier: an error.
+        κ in [0, 1], the share of the n points of each binary problem whose margin may be violated; without weights. A κ too
+        small for any classifier is an error.
     multi_class, n_jobs, class_weight, standardise
         As `L2SVC`.
 
@@ -88,8 +89,8 @@ class ZeroOneSVC(BranchAndBoundClassifier):
     def ambiguity(self, epsilon: float, within: float | None = None) -> tuple[float, float]:
         """Return proved bounds of the ambiguity at ε: the share of training points that some near-optimal classifier flips.
 
-        Near-optimal classifiers have an objective of at most the optimum + ε Σλ. A flipped point has margin 1 on the other side.
-        Points count by their weights.
+        Near-optimal classifiers have an objective of at most the optimum + ε Σ_i λ s_i. A flipped point has a margin of at least
+        1 on the other side. Points count by their weights.
 
         Parameters
         ----------
@@ -117,10 +118,10 @@ class ZeroOneSVC(BranchAndBoundClassifier):
         return table.ambiguity(level, copies)
 
     def conformal_set(self, X: Any, alpha: float) -> list[np.ndarray]:
-        """Return the exact full-conformal set of each row: the labels that hold its own with probability at least 1 - alpha.
+        """Return the exact full-conformal set of each row: labels, the row's own among them with probability at least 1 - alpha.
 
-        See `questions.conformal_sets`. The scaling of ``standardise`` is a function of the training points alone, which the
-        exchangeability of the new point with them does not allow; sample and class weights neither.
+        See `questions.conformal_sets`. The guarantee needs a new point that is exchangeable with the training points. The scaling
+        of ``standardise``, a function of the training points alone, breaks that, and so do sample and class weights.
 
         Raises
         ------
@@ -353,7 +354,7 @@ class SparseSVC(BranchAndBoundClassifier):
     gap_ : float
         Relative gap, the largest of all binary problems.
     curve_ : SolutionPath
-        With ``curve=True`` the results for 1, ..., k features; a list in the order of ``pairs_`` where there are several
+        With ``curve=True`` the results for 1, ..., min(k, p) features; a list in the order of ``pairs_`` where there are several
         problems. `draw_curve` draws it.
     coef_, intercept_ : ndarray (problems, p), (problems,)
         Of the original features, not the standardised ones.

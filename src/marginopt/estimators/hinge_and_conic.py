@@ -90,7 +90,7 @@ class CrossValidatedClassifier(PathClassifier):
     cv_scores_ : ndarray (m, folds)
         Validation accuracy of each candidate; NaN where its problem has no solution.
     best_index_ : int
-        Index of the chosen candidate: the first of the largest mean accuracy.
+        Index of the chosen candidate: the first of the largest mean accuracy among those with a solution in every fold.
     best_score_ : float
         Its mean accuracy.
     """
@@ -200,9 +200,9 @@ class HingeClassifier(PathClassifier, LinearClassifier):
 
 @dataclass(eq=False, repr=False)
 class HingeSVC(WeightedClassifier, HingeClassifier):
-    """Linear hinge-loss classifier, `marginopt.HingeSVM`, Conic (2): min ||w||² + λ Σ s_i (1 - y_i f(x_i))_+.
+    """Linear hinge-loss classifier, `marginopt.HingeSVM`: min ||w||² + λ Σ s_i (1 - y_i f(x_i))_+.
 
-    The intercept is part of ||w||². The usual C is λ/2.
+    It is (2) of Cepeda, Gómez and Han (2024). The intercept is part of ||w||². The usual C is λ/2.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class HingeSVC(WeightedClassifier, HingeClassifier):
 
 @dataclass(eq=False, repr=False)
 class HingeSVCCV(CrossValidatedClassifier, HingeClassifier):
-    """`HingeSVC` with λ chosen by validation, as in the conic paper: λ = β/(1 - β), β uniform in (0, 1).
+    """`HingeSVC` with λ chosen by validation, as in Cepeda, Gómez and Han (2024): λ = β/(1 - β), β uniform in (0, 1).
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ class ConicClassifier(PathClassifier):
 
     Parameters
     ----------
-    kernel : {"linear", "rbf", "polynomial", "precomputed"}, Kernel or callable
+    kernel : {"linear", "rbf", "polynomial", "poly", "precomputed"}, Kernel or callable
         "linear" is the primal form, any other the kernel form.
     gamma, degree, coef0
         Parameters of the kernel, as in `L2SVC`.
@@ -301,14 +301,14 @@ class ConicClassifier(PathClassifier):
 
 @dataclass(eq=False, repr=False)
 class ConicSVC(ConicClassifier):
-    """Classifier of the conic relaxation of the 0-1 loss, `marginopt.ConicSVM`, Conic (21).
+    """Classifier of the conic relaxation of the 0-1 loss, `marginopt.ConicSVM`, (21) of Cepeda, Gómez and Han (2024).
 
     Parameters
     ----------
     lam, kappa : float, optional
-        One of them: λ > 0, or κ in [0, 1], the part of points that may be violated (κ = 0: hard margin, separable classes only).
-        λ = 1 where neither is given.
-    kernel : {"linear", "rbf", "polynomial", "precomputed"}, Kernel or callable
+        One of them: λ > 0, the cost of a violated margin, or κ in [0, 1], the share of the points whose margins may be violated
+        in the relaxation (κ = 0: hard margin, separable classes only). λ = 1 where neither is given.
+    kernel : {"linear", "rbf", "polynomial", "poly", "precomputed"}, Kernel or callable
         "linear" is the primal form; any other the kernel form, which costs O(n³) a step.
     gamma, degree, coef0, solver, tol, multi_class, n_jobs, standardise, time_limit, verbose
         As `L2SVC`.
@@ -341,9 +341,10 @@ class ConicSVC(ConicClassifier):
 
 @dataclass(eq=False, repr=False)
 class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
-    """`ConicSVC` with κ chosen by validation, as in the conic paper: values of κ uniform in (0, 0.5].
+    """`ConicSVC` with κ chosen by validation, as in Cepeda, Gómez and Han (2024): values of κ uniform in (0, 0.5].
 
-    Every fold follows the whole path of κ with one preparation of the data and starts from the neighbour's central point.
+    In every fold the problems of all κ are solved in ascending order (`conic_path`): the data are prepared once, and each problem
+    starts from a central point of the one before where that is strictly feasible.
 
     Parameters
     ----------
@@ -356,7 +357,7 @@ class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
     solver : str
         With "auto" or "conic-ipm" the path is followed; with any other every problem is solved by itself.
     kernel, gamma, degree, coef0, tol, multi_class, standardise, time_limit, verbose
-        As `ConicSVC`; the time limit is that of the last fit.
+        As `ConicSVC`; where the path is followed, the time limit is that of the last fit alone.
 
     Attributes
     ----------
@@ -398,7 +399,7 @@ class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
 
 
 def _classifier(problem: ConicSVM, w: FloatArray) -> Solution:
-    """Return w itself; in the kernel form Σ w_i y_i (k(x_i, x) + 1)."""
+    """Return the classifier of w: w itself, or in the kernel form f(x) = Σ w_i y_i (k(x_i, x) + 1)."""
     if problem.kernel is None:
         return Solution(w[1:], float(w[0]))
     coefficients = w * problem.y

@@ -26,17 +26,17 @@ from .training_set import BinaryProblem, FeatureSpace, KernelSpace, Solution, We
 
 @dataclass(eq=False, repr=False)
 class L2SVC(WeightedClassifier, KernelClassifier):
-    """Support vector classifier with squared slacks and penalised intercept, `marginopt.L2SVMDual`, FW (12).
+    """Support vector classifier with squared slacks and penalised intercept, `marginopt.L2SVMDual`.
 
-    The decision function is divided by the margin ρ, so it is that of min ½(||w||² + b²) + (C/2) Σ s_i ξ_i²,
-    y_i f(x_i) ≥ 1 - ξ_i, s_i = sample weight × class weight.
+    Its dual is (12) of Frandi et al. (2013), which has a margin ρ. The decision function is divided by ρ, so it is that of
+    min ½(||w||² + b²) + (C/2) Σ s_i ξ_i², y_i f(x_i) ≥ 1 - ξ_i, s_i = sample weight × class weight.
 
     Parameters
     ----------
     C : float
         > 0.
-    kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
-        The kernel; with "precomputed", X is the kernel matrix (n × n).
+    kernel : {"rbf", "linear", "polynomial", "poly", "precomputed"}, Kernel or callable
+        The kernel ("poly" is "polynomial"); with "precomputed", X is the kernel matrix (n × n).
     gamma : float or str, optional
         γ of "rbf" and "polynomial", or the name of a rule (`models.kernels.kernels.gamma_by_rule`); each kernel's default
         rule where it is not given.
@@ -84,7 +84,10 @@ class L2SVC(WeightedClassifier, KernelClassifier):
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:
-        """Return (a∘y)/ρ with ρ = a'K̃a, which at the optimum is min (K̃a)_i; the intercept is the sum of these."""
+        """Return the coefficients a_i y_i/ρ and as intercept their sum, for the dual min ½a'K̃a over the unit simplex.
+
+        ρ = a'K̃a, which at the optimum is min (K̃a)_i.
+        """
         assert isinstance(problem, L2SVMDual)
         a = result.values["a"]
         margin = 2.0 * problem.simplex.objective(a)
@@ -118,10 +121,12 @@ class L2SVC(WeightedClassifier, KernelClassifier):
 
 @dataclass(eq=False, repr=False)
 class NCHSVC(WeightedClassifier, KernelClassifier):
-    """Support vector classifier between two normal convex hulls (L2-SVC-NCH), `marginopt.ConvexHullsDual`, MaxMin (1).
+    """Support vector classifier between two normal convex hulls (L2-SVC-NCH), `marginopt.ConvexHullsDual`.
 
-    The decision function is divided by half the distance of the hulls' edges, (p* - q*)/2, so it is that of
-    min ½||w||² + (C/2) Σ s_i ξ_i², y_i f(x_i) ≥ 1 - ξ_i, with a free intercept.
+    Its dual is (1) of Luo, Yang, Peng, Wang and Chen, *MaxMin-L2-SVC-NCH*, whose multipliers a sum to 1 in each class. The edges
+    p* and q* are the averages, weighted by a, of Σ_j y_j a_j k(x_j, x_i) + y_i a_i/(C s_i) over the classes +1 and -1.
+    The decision function is divided by half their distance, (p* - q*)/2, so it is that of min ½||w||² + (C/2) Σ s_i ξ_i²,
+    y_i f(x_i) ≥ 1 - ξ_i, with a free intercept.
 
     Parameters
     ----------
@@ -152,9 +157,10 @@ class NCHSVC(WeightedClassifier, KernelClassifier):
 
 @dataclass(eq=False, repr=False)
 class MaxMinSVC(ModelClassifier):
-    """The two-hulls classifier that optimises γ of its Gaussian kernel in the same problem, `marginopt.MaxMinSVM`, MaxMin (10).
+    """The classifier `NCHSVC` that optimises γ of its Gaussian kernel in the same problem, `marginopt.MaxMinSVM`.
 
-    γ is a stationary point of the max-min problem, called local; certificates are those of the inner problem at γ.
+    It is (10) of Luo et al., *MaxMin-L2-SVC-NCH*: max over γ of f(γ), the optimal value of the dual of `NCHSVC`. γ is a
+    stationary point of that problem, called local; certificates are those of the inner problem at γ.
 
     Parameters
     ----------
@@ -166,13 +172,14 @@ class MaxMinSVC(ModelClassifier):
         The variable of the outer problem: γ, log γ, or one γ for each feature.
     shared : bool
         With several binary problems: one γ for all, a stationary point (in log γ) of the *sum* of their optimal values, instead
-        of one for each. Not with "per-feature".
+        of one for each, by SciPy's L-BFGS-B with "smo" for the inner problems. Not with "per-feature".
     solver : str
-        "maxmin", the only solver that optimises γ.
+        "maxmin", the only solver that optimises γ; not used where one γ is shared.
     tol : float
-        |d log f/d log γ| at which γ is stationary (free of scale; the paper's ε2 is |f'(γ)|).
+        |d log f/d log γ| at which γ is stationary (free of scale; ε2 of Luo et al. bounds |f'(γ)|). Where one γ is shared, the
+        bound of |Σ df/d log γ| in L-BFGS-B, which depends on the scale of f.
     multi_class, n_jobs, standardise, time_limit, verbose
-        As `L2SVC`.
+        As `L2SVC`; ``n_jobs`` and ``verbose`` are not used where one γ is shared, and ``time_limit`` bounds each inner solve.
 
     Attributes
     ----------
@@ -228,7 +235,7 @@ class MaxMinSVC(ModelClassifier):
 
 
 def _between_edges(problem: ConvexHullsDual, a: FloatArray, metric: FloatArray | None = None) -> Solution:
-    """Return Σ y_i a_i k(x_i, x) - (p* + q*)/2, MaxMin (4), divided by (p* - q*)/2 = ½a'Qa > 0."""
+    """Return Σ y_i a_i k(x_i, x) - (p* + q*)/2, (4) of Luo et al., divided by (p* - q*)/2 = ½a'Qa > 0; `NCHSVC` has p* and q*."""
     p, q = problem.edges(a)
     half = 0.5 * (p - q)
     if not half > float(a @ problem.simplex.gram.product_error(a)):
@@ -240,7 +247,11 @@ def _between_edges(problem: ConvexHullsDual, a: FloatArray, metric: FloatArray |
 
 
 def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | None) -> list[BinaryFit]:
-    """Maximise the sum of the problems' optimal values in log γ (envelope theorem, MaxMin (51)); return the solutions there."""
+    """Maximise the sum of the problems' optimal values in log γ; return the solutions there.
+
+    The derivative of an optimal value is that of the objective at the minimiser (envelope theorem, (51) of Luo et al.). ``tol``
+    is L-BFGS-B's bound of the projected gradient in log γ, and ``time_limit`` is for each inner solve.
+    """
     # exempt (formulation): an estimator states one formulation; what it draws is that one's
     models = [p for p in problems if isinstance(p, MaxMinSVM)]
     starts: list[dict[str, FloatArray] | None] = [None] * len(models)
@@ -269,7 +280,8 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
 class NuSVC(WeightedClassifier, KernelClassifier):
     """ν-SVM, `marginopt.models.NuSVM`: at most a share ν of the weight is within the margin, at least ν on support vectors.
 
-    The decision function is divided by the level ρ where ρ > 0, so that ±1 is the margin, as in scikit-learn.
+    ρ ≥ 0, a variable of the problem, is the value of y f(x) at the margin. The decision function is divided by ρ where ρ > 0, so
+    that ±1 is the margin, as in scikit-learn.
 
     Parameters
     ----------
@@ -289,6 +301,7 @@ class NuSVC(WeightedClassifier, KernelClassifier):
     support_, dual_coef_, kernel_
         With other kernels; see `KernelPredictor.attributes`.
     intercept_ : ndarray (problems,)
+        The constants of the decision functions.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
         See `ModelClassifier`.
 

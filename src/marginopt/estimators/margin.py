@@ -97,12 +97,14 @@ class MarginClassifier(BranchAndBoundClassifier):
 
 @dataclass(eq=False, repr=False)
 class MulticlassSVC(WeightedPointsClassifier, ModelEstimator):
-    """Linear classifier of several classes in one problem, `marginopt.MulticlassSVM`: ½Σ||w_k||² + λ Σ s_i ℓ(margins of i).
+    """Linear classifier of several classes in one problem, `marginopt.MulticlassSVM`: min ½Σ||w_k||² + λ Σ s_i ℓ(margins of i).
+
+    The margins of a point of class y are (w_y - w_k)'x for the other classes k.
 
     Parameters
     ----------
     loss : {"crammer-singer", "weston-watkins", "zero-one"}
-        The last one is a mixed-integer program: give a ``time_limit``.
+        ℓ. "zero-one" is a mixed-integer program: give a ``time_limit``.
     lam : float
         λ > 0; s_i = sample weight × class weight multiplies it.
     solver : str

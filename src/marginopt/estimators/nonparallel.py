@@ -1,6 +1,6 @@
 """`NonparallelSVC`, nonparallel classifiers without learned features: a hyperplane near each class and far from the others.
 
-It covers the methods that NPSVC++, Table 2, compares with.
+It covers the methods with which Zhang, Lai, Zhou and Liang, *NPSVC++* (2024), compare theirs in Table 2.
 """
 
 from __future__ import annotations
@@ -83,20 +83,21 @@ class HyperplaneClassifier(PointsClassifier):
 
 @dataclass(eq=False, repr=False)
 class NonparallelSVC(HyperplaneClassifier):
-    """Nonparallel hyperplanes, `marginopt.NonparallelSVM` once for each class; the nearest one wins, |f_l(x)|/||u_l||.
+    """Nonparallel hyperplanes f_l(x) = u_l'ψ(x), `marginopt.NonparallelSVM` once for each class l; the nearest one wins.
 
-    With ``loss="twsvm"`` it is the regularised TWSVM (Shao et al. 2011), ``"npsvm"`` NPSVM (Shao et al. 2014), ``"pinball"``
-    pinTWSVM (Xu et al. 2017), ``"capped"`` with ``manifold`` > 0 RMTBSVM (Zhang et al. 2023), as far as NPSVC++ (2) and Table 1
-    state them; ``"lstsvm"`` and ``"correntropy"`` are the rest of that table.
+    The distance is |f_l(x)|/||u_l||, with ψ(x) the features of the kernel. With ``loss="twsvm"`` it is the regularised TWSVM
+    (Shao et al. 2011), ``"npsvm"`` NPSVM (Shao et al. 2014), ``"pinball"`` pinTWSVM (Xu et al. 2017), ``"capped"`` with
+    ``manifold`` > 0 RMTBSVM (Zhang et al. 2023), as far as (2) and Table 1 of *NPSVC++* (2024) state them; ``"lstsvm"`` and
+    ``"correntropy"`` are the rest of that table.
 
     Parameters
     ----------
     loss : {"twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"}
-        The pair of losses, NPSVC++ Table 1.
-    kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
+        The pair of losses ℓ_s of the class's points and ℓ_d of the others, Table 1 there.
+    kernel : {"rbf", "linear", "polynomial", "poly", "precomputed"}, Kernel or callable
         The kernel; with "precomputed", X is the kernel matrix (n × n).
     gamma : float or str
-        γ of "rbf" and "polynomial"; "npsvc" is the paper's 1/(mean squared distance).
+        γ of "rbf" and "polynomial"; "npsvc" is 1/(mean squared distance of the points).
     degree, coef0 : int, float
         Degree and constant of "polynomial".
     c : float

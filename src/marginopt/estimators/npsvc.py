@@ -1,4 +1,7 @@
-"""`KernelNPSVC`, the estimator of K-NPSVC++: nonparallel hyperplanes over learned features that all classes share."""
+"""`KernelNPSVC`, the estimator of K-NPSVC++: nonparallel hyperplanes over learned features that all classes share.
+
+Numbers of formulas are those of Zhang, Lai, Zhou and Liang, *NPSVC++* (2024); "released code" is that of these authors.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,9 @@ class _KernelMap(ABC):
 class _Nystroem(_KernelMap):
     """Nyström's features k(x, Z)L^{-T} with LL' = k(Z, Z) + εI."""
 
-    Z: Points
-    kernel: Kernel
-    factor: FloatArray
+    Z: Points  #: landmarks, drawn from the training points
+    kernel: Kernel  #: k
+    factor: FloatArray  #: L
 
     def features(self, X: Points) -> FloatArray:
         across = self.kernel.matrix(X, self.Z)
@@ -48,9 +51,9 @@ class _Nystroem(_KernelMap):
 
 @dataclass(frozen=True, eq=False)
 class _Fourier(_KernelMap):
-    """Random Fourier features √(2/m) cos(Ω'x + b), by scikit-learn's `RBFSampler`."""
+    """Random Fourier features √(2/m) cos(Ω'x + b) of m frequencies Ω and phases b, by scikit-learn's `RBFSampler`."""
 
-    sampler: Any
+    sampler: Any  #: the fitted sampler
 
     def features(self, X: Points) -> FloatArray:
         return np.ascontiguousarray(self.sampler.transform(X), dtype=np.float64)
@@ -64,7 +67,9 @@ def _fit_kernel_map(
     Parameters
     ----------
     name : {"nystroem", "fourier"}
+        The map.
     X : ndarray or csr_array (n, p)
+        The training points.
     kernel : Kernel
         "fourier" needs `RBF`.
     components : int
@@ -108,17 +113,20 @@ def _nystroem(X: Points, kernel: Kernel, count: int, ridge: float, rng: np.rando
 class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneClassifier):  # type: ignore[misc]
     """K-NPSVC++: a hyperplane for each class over features P'ψ(x) that are learned for all of them, `marginopt.ChebyshevNPSVC`.
 
-    Prediction (21): the nearest hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with ``orientation="rest"`` the
-    farthest.
+    Class l has f_l(x) = u_l'ψ(x) and an objective J_l, with weights v_l of the learned features and the penalty r1/2||u_l -
+    Pv_l||² + r2/2||v_l||². The largest weighted J_l is minimised over all u_l, v_l and P, P'P = I. Prediction, (21) of
+    Zhang, Lai, Zhou and Liang (2024): the nearest hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with
+    ``orientation="rest"`` the farthest.
 
     **Size.** O(n²) numbers: the kernel matrix, its factor and four more for all classes together, and for each class the square
-    of the number of points that it is to be far from: about 8n²(6 + K) bytes with ``orientation="one"`` (12.6 GB for n = 10,000
-    and K = 10), 8n²(7 + 1/K) with ``"rest"``, for classes of equal size. O(n³) operations. What would not fit is refused before
-    anything is computed. Beyond that give an ``approximation``: with m components O(nm + Km²) numbers and O(nm²) operations.
+    of the number of points that it is to be far from: at most 8n²(6 + K) bytes with ``orientation="one"`` (12.6 GB for n = 10,000
+    and K = 10), about 8n²(7 + 1/K) with ``"rest"``, for classes of equal size. O(n³) operations. What would not fit is refused
+    before anything is computed. Beyond that give an ``approximation``: with m components O(nm + Km²) numbers and O(nm²)
+    operations.
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
+    kernel : {"rbf", "linear", "polynomial", "poly", "precomputed"}, Kernel or callable
         The kernel; with "precomputed", X is the kernel matrix (n × n).
     gamma : float or str
         γ of "rbf" and "polynomial"; "npsvc" is the paper's 1/(mean squared distance).

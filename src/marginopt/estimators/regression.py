@@ -56,6 +56,10 @@ class ModelRegressor(RegressorMixin, ModelEstimator, ABC):  # type: ignore[misc]
         ------
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
+        TypeError
+            An argument that ``fit`` does not take.
+        SolverError
+            The solver found no point.
         """
         refuse_fit_arguments(self, other)
         X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2)
@@ -105,6 +109,7 @@ class EpsilonSVR(ModelRegressor):
         With other kernels: points on or outside the tube, and their multipliers (1 × support vectors);
         f = Σ dual_coef_ k(x_i, x) + intercept_.
     intercept_ : float
+        The constant of f.
     problem_, result_, certificate_, n_features_in_
         See `ModelRegressor`.
 

@@ -64,6 +64,7 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
     Parameters
     ----------
     problem, solver, options
+        As in `marginopt.solve`.
     expected : frozenset of Status
         Statuses that need no warning.
     noun : str
@@ -120,12 +121,14 @@ def _reason(result: Result) -> str:
 
 @contextmanager
 def log_slow_solve(problem: Model, solver: str, remedy: str, shows_progress: bool) -> Iterator[None]:
-    """Log within the block, after `LOG_AFTER_SECONDS`, which problem is being solved; once a process for each formulation.
+    """Log within the block, after `LOG_AFTER_SECONDS`, which problem is being solved; once for each formulation in a process.
 
     Parameters
     ----------
     problem : Model
+        The model that is solved.
     solver : str
+        Name of its solver, for the log.
     remedy : str
         The parameter of the estimator that shortens the fit, and what it does.
     shows_progress : bool

@@ -99,7 +99,7 @@ class BinaryProblem:
 
 
 def binary_problems(codes: IntArray, classes: int, scheme: str) -> list[BinaryProblem]:
-    """Return the binary problems of class codes: one for two classes, one a pair for "ovo", one a class for "ovr"."""
+    """Return the binary problems of class codes: one for each pair of classes ("ovo", or two classes), or each class ("ovr")."""
     if scheme not in ("ovo", "ovr"):
         raise InputError(
             f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {scheme!r}", name="multi_class"
@@ -288,6 +288,7 @@ class LinearSpace(FeatureSpace):
     Z: Points
     #: The scaling of the features.
     scaling: Scaling
+    #: None: functions are linear in the features.
     kernel: None = field(default=None, init=False)
 
     @classmethod
@@ -389,6 +390,7 @@ class KernelPredictor(Predictor):
     Parameters
     ----------
     kernel : Kernel
+        k.
     scaling : Scaling
         The scaling of rows before the kernel is evaluated.
     vectors : ndarray or csr_array
