@@ -1,4 +1,7 @@
-"""Backends of installed executables that only Pyomo reaches, by NL or LP files: ``pyomo:<name>``."""
+"""Backends of installed executables that only Pyomo reaches, by NL or LP files: ``pyomo:<name>``.
+
+z are the multipliers of a form's rows and ζ those of its bounds.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +122,7 @@ class PyomoSolver(Backend):
     """An interface of Pyomo; `models.export.pyomo_model` translates the form.
 
     Pyomo's ``dual`` and ``rc`` (Ipopt: ``ipopt_zL_out`` + ``ipopt_zU_out``) are derivatives of the optimum in right sides and
-    bounds: our z and ζ.
+    bounds, as z and ζ are.
     """
 
     executable: ClassVar[Executable]  #: the executable that this class runs
