@@ -173,9 +173,9 @@ def gap_report(
 
     A problem is an instance, whose 0-1 problem min ||w||² + λ Σ 1{y_i x_i'w < 1} is bounded at every λ, or a model as it is
     stated: a `Margin`, a named formulation, a changed one (``with_constraint``), an imported form (``from_cvxpy``, ``read``).
-    On a model every relaxation that reads it is solved, and every exact solver is run, in its own encoding. In a mapping a name may
-    have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models, replicates
-    of one problem over which means are taken.
+    On a model every relaxation that reads it is solved, and every exact solver is run, in its own encoding. In a mapping a name
+    may have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models,
+    replicates of one problem over which means are taken.
 
     For each instance and λ a heuristic finds an incumbent, whose objective tightens the big-M constants M. Then every relaxation
     is solved, and every exact solver × encoding × M × seed starts from that incumbent. A solve that cannot run (a missing

@@ -207,7 +207,7 @@ class QPSolver(Backend):
         return None
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Return the answer; native tolerances, if the interface has any, are two orders below the requested gap, down to 1e-11."""
+        """Return the answer; native tolerances, if the interface has any, are a hundredth of the gap, and at least 1e-11."""
         import qpsolvers
 
         begin = time.perf_counter()

@@ -185,7 +185,7 @@ _TIGHT = 1e-9
 _WITH_INDICATORS = 1e-8
 #: Features that make a program discrete.
 _DISCRETE = frozenset({Feature.INTEGER, Feature.INDICATOR})
-#: Plugins turned off if all rows but one cone, usually a quadratic objective's, are linear: rounding cuts of the objective's linear
+#: Plugins turned off if the only cone is that of a quadratic objective, or another: rounding cuts of the objective's linear
 #: underestimators, of which SCIP adds over a hundred rounds at the root with little effect, and heuristics for nonconvex
 #: problems. Measured on the 0-1 and the ramp loss: two to five times faster on 12 to 40 points, ten times as many nodes and half
 #: the gap on 50 to 80 points.

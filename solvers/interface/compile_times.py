@@ -40,7 +40,7 @@ class CompileClock(event.Listener):
     announce : bool
         Whether to show the line.
     expected : float
-        Seconds on the processor of the measurements; 0 where they are not known.
+        Seconds of compiling on the reference machine (`machine_slowdown`); 0 if they are not known.
     """
 
     #: The clock of the outermost run, which alone shows a line.
