@@ -421,7 +421,7 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
 
 
 def _by_counted_cost(judgement: Judgement, values: Mapping[str, FloatArray]) -> tuple[Status, str]:
-    """Return the status by the cost of w in exact arithmetic, and a remark if it exceeds the stated cost or w breaks a restriction."""
+    """Return the status by the cost of w in exact arithmetic, and a remark if it is too large or w breaks a restriction."""
     certificate = judgement.certificate
     counted = None if certificate is None else judgement.model.exact_cost(values)
     if counted is None or certificate is None:

@@ -191,8 +191,8 @@ def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray
 def _on_active_set(form: StandardForm, x: FloatArray) -> list[FloatArray]:
     """Return the least solution of the equations of the (nearly) active constraints, and the solution nearest to x.
 
-    The two differ if the equations leave a variable free, such as the slack of a point without a cost. For a linear objective
-    the list has only the nearest one. It is empty for cones that are not polyhedral, and for many equations of a linear objective.
+    The two differ if the equations leave a variable free, such as the slack of a point without a cost. A linear objective has
+    only the nearest one. The list is empty for cones that are not polyhedral, and for many equations of a linear objective.
     """
     if any(not isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
         return []

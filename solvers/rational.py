@@ -138,10 +138,10 @@ class RationalForm:
     def bound(self, x: FloatArray, multipliers: Mapping[str, FloatArray]) -> Fraction | None:
         """Return an exact lower bound of a convex form's optimum from multipliers of any quality; None if none follows.
 
-        The multipliers are clipped into the duals of the linear cones (multipliers of other cones count as zero). The Lagrangian's
-        slope in free variables is corrected to zero exactly, by the point at which the quadratic's tangent is taken, or (linear
-        programs) by a correction of the multipliers. A variable without a bound takes the bound that one pass of propagation over
-        the rows gives.
+        The multipliers are clipped into the duals of the linear cones (multipliers of other cones count as zero). The slope of
+        the Lagrangian in free variables is corrected to zero exactly, by the point at which the quadratic's tangent is taken, or
+        (linear programs) by a correction of the multipliers. A variable without a bound takes the bound that one pass of
+        propagation over the rows gives.
         """
         return _lagrangian_bound(self, x, multipliers)
 

@@ -166,7 +166,7 @@ class _Steps:
 
     @property
     def _second(self) -> bool:
-        """Whether there are second thresholds: whether κ is positive."""
+        """True if there are second thresholds, that is, if κ is positive."""
         return self.deep * _UNIT > 2.0
 
     @cached_property

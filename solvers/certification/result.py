@@ -463,8 +463,8 @@ class Result(Displayable):
     def gap(self) -> float:
         """(objective - bound)/max(|objective|, |bound|) in the form's sense, negative if the two contradict each other.
 
-        NaN without a point or a bound, or if the point violates its constraints by more than 1e-4, relatively. The gap is 0 if the
-        bound exceeds the objective by no more than rounding, 1e-9 of the objective, or the products of the point's violations
+        NaN without a point or a bound, or if the point violates its constraints by more than 1e-4, relatively. The gap is 0 if
+        the bound exceeds the objective by no more than rounding, 1e-9 of the objective, or the products of the point's violations
         with the multipliers, and if both are zero within the rounding error of the objective's terms.
         """
         if self.certificate is None or not np.isfinite(self.best_bound[0]) or not self.certificate.feasible(MAX_RESIDUAL):
