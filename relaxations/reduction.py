@@ -173,7 +173,7 @@ class Reduction(ABC, Generic[T]):
     def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray], target: T | None = None) -> LiftedDual:
         """Return the lower bound of the original that multipliers of the target prove; -inf if there is a `no_bound_reason`.
 
-        The target is built anew if it is not given.
+        Without ``target`` it is built again.
         """
         dual = self.lift(model, self.apply(model) if target is None else target, multipliers)
         reason = self.no_bound_reason(model)

@@ -159,7 +159,7 @@ class Comparison(Displayable, Tabular):
         path : str or path
             The file.
         model : Model or StandardForm, optional
-            The model that was solved: the claims are certified anew from it. Without it they are as stored, and marked so.
+            The model that was solved: the claims are certified again from it. Without it they are as stored, and marked so.
 
         Raises
         ------

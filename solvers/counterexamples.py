@@ -3,7 +3,7 @@
 A claim of infeasibility is refuted by any feasible point.
 
 A solver may claim that a point is optimal which is not: presolve and absolute tolerances cause that if the data are large or
-small. To evaluate the objective costs next to nothing, so a few hundred points are tried: zero, multiples of the solver's
+small. The objective is cheap to evaluate, so a few hundred points are tried: zero, multiples of the solver's
 point, coordinate directions, the directions that raise the rows, multiples of the continuous relaxation's solution, and the
 minima of exact searches along coordinates. The model completes each point from its leading block; for a form without a
 formulation whole points are tried. A counterexample refutes a claim; a search without one proves nothing.
@@ -43,7 +43,7 @@ _COORDINATES, _WORK = 16, 2e8
 _RELAXED = 5e5
 #: Multiples of a direction.
 _FACTORS = (1.0, -1.0, 1e-3, 0.1, 0.5, 0.9, 0.99, 1.01, 1.1, 2.0, 10.0, 1e3, 1e6)
-#: Lengths of a direction whose length says nothing, in units of 1/max(|F|).
+#: Lengths that are tried for a direction without a natural length, in units of 1/max(|F|).
 _LENGTHS = tuple(sign * 2.0**k for k in (-4, -1, 0, 3, 7) for sign in (1.0, -1.0))
 
 

@@ -384,7 +384,7 @@ class FormReduction(MarginToForm):
         if as_margin(model) is not None:
             return super().recover(model, values)
         shapes = {b.label: b.shape for b in model.form.blocks}
-        # a lifted target has all entries in one block x, whatever a block x of the form holds
+        # a lifted target has all entries in one block x, even if the form has a block x of its own
         has_blocks = all(label in values and np.shape(values[label]) == shape for label, shape in shapes.items())
         point = values if has_blocks else model.form.split(np.asarray(values["x"]))
         point = {label: value for label, value in point.items() if label in shapes}

@@ -295,7 +295,7 @@ def _ended(cell: InstanceCell, ends: Mapping[str, tuple[float | None, float | No
 
 
 def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Sequence[ModelTask]) -> list[Task[Any]]:
-    """Return tasks of the same number and labels as those that will follow, whatever points are found."""
+    """Return tasks with the number and the labels of those that will follow, which do not depend on the points found."""
     seconds: list[Task[Any]] = []
     for first in heuristics:
         seconds += plan.tasks_after_heuristic(first, np.zeros(first.problem.model.X.shape[1]))

@@ -125,7 +125,7 @@ def remaining_gap(cell: ExactCell) -> float | None:
 
 def trivial_objective(instance: InstanceCell) -> float:
     """Return the least objective without features: w = 0 violates all margins; b = ±1 has norm 1 and violates one class's."""
-    if instance.lam is None or instance.n is None or instance.positives is None:  # a model as it is stated
+    if instance.lam is None or instance.n is None or instance.positives is None:  # a model, not an instance and λ
         return -_NOTHING if instance.trivial is None else instance.trivial
     smaller = min(instance.positives, instance.n - instance.positives)
     zero = instance.lam * instance.n

@@ -302,7 +302,7 @@ class Runner:
         return [records[index] for index in range(len(tasks))]
 
     def _done(self, tasks: Sequence[StoredTask]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
-        """Yield index, record, whether it was stored, and seconds of each task as it is done."""
+        """Yield index, record, whether it was stored, and seconds of each task once it is finished."""
         stored: deque[tuple[int, dict[str, Any], bool, float]] = deque()
         requested: list[tuple[int, str]] = []  # index and key of the tasks that the executor runs
 

@@ -32,7 +32,7 @@ from ..relaxation_result import bound_text, relax
 from .cells import InstanceCell, KappaCell, Record, RelaxationCell
 from .problems import InstanceProblem, ModelProblem, ReportProblem
 
-#: Version of the stored records, a part of the store's key: cells of another version are computed anew.
+#: Version of the stored records, a part of the store's key: cells of another version are computed again.
 _RECORD_VERSION = 2
 #: Largest number of times that the points which must meet their margins are chosen by the last classifier.
 _TURNS = 10

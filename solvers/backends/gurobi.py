@@ -135,7 +135,7 @@ class Gurobi(Backend):
             return self._solve(model, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Change objective, linear rows and bounds in place, and build cones anew."""
+        """Change objective, linear rows and bounds in place, and build cones again."""
         begin = time.perf_counter()
 
         def build() -> tuple[Any, Any]:

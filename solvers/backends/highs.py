@@ -38,9 +38,9 @@ from ..records import Answer, Options, Status
 
 # HiGHS's runs and their ends.
 #
-# *Linear and mixed-integer programs* end at HiGHS's own time limit or in a callback. Where HiGHS looks at no clock and calls
-# nothing back, such as in its cycles on integers without bounds at a tight tolerance, the run is abandoned somewhat later, with
-# the last incumbent.
+# *Linear and mixed-integer programs* end at HiGHS's own time limit or in a callback. If HiGHS neither checks its time limit nor
+# calls back, such as in its cycles on integers without bounds at a tight tolerance, the run is abandoned somewhat later, with the
+# last incumbent.
 #
 # *The active-set method for convex quadratic programs* has no callback and checks no time limit during its setup. It runs in a
 # thread, and Python checks time limit and interruption beside it. Its log has a line every few iterations, and an error raised in

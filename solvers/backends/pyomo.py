@@ -239,7 +239,7 @@ def executable_solver(executable: Executable) -> PyomoSolver:
 
 
 def _point(form: StandardForm, model: Any) -> FloatArray | None:
-    """Return x; None if the executable returned none. A variable that nothing mentions takes any value within its bounds."""
+    """Return x; None if the executable returned none. A variable in no row or cost takes any value within its bounds."""
     x = np.concatenate([_values(form, model, block.label, pyomo_indices(block)) for block in form.blocks])
     if np.isnan(x).all():
         return None

@@ -188,7 +188,7 @@ class Certificate(Displayable):
         What the bound rests on where convexity is not known; empty where it is proved.
     rounding : float
         Bound of the rounding error of the objective where its terms at this point and those of Σ<z_k, F_k x + g_k> are added up
-        in any order: below it an objective cannot be told from zero.
+        in any order: below it an objective cannot be distinguished from zero.
     scale : float
         Size of the objective's terms where every variable is of its typical magnitude (`objective_scale`).
     inner : bool
@@ -336,7 +336,7 @@ def certify(
     multipliers : mapping of label to array, optional
         z_k; constraints without an entry count with zero.
     reduced : ndarray (n,), optional
-        ζ; zero where it is not given.
+        ζ; zeros by default.
     model : Model, optional
         The formulation behind the form, whose `Model.bound` gives the bound; without it `models.program.lagrangian.dual_bound`.
     """

@@ -41,7 +41,7 @@ class BoundKind(enum.StrEnum):
     NONE = "none"
 
 
-#: Methods of a result that later modules implement: they certify anew, solve neighbours of the problem, and write files.
+#: Methods of a result that later modules implement: they certify again, solve neighbours of the problem, and write files.
 VERIFY: LateMethod[[Result, Model | StandardForm, bool], Verification] = LateMethod("verify")
 CHECK_DUALS: LateMethod[[Result, Model | StandardForm, int, int], DualCheck] = LateMethod("check_duals")
 SAVE: LateMethod[[Result, str | Path], Path] = LateMethod("save")
@@ -104,7 +104,7 @@ _TERMINATIONS = {
     Status.INTERRUPTED: Termination.INTERRUPTED,
     Status.FAILED: Termination.FAILED,
 }
-#: Violation, relative, up to which a point that is no proved optimum goes back as an inaccurate one.
+#: Violation, relative, up to which a point that is no proved optimum is returned as an inaccurate one.
 _INACCURATE = 1e-4
 
 
@@ -186,7 +186,7 @@ class Result(Displayable):
     model_description : mapping of name to str
         The data and parameters in words: shapes of arrays, values of parameters.
     unverified : str
-        Sentence that the claims are those of a file and were not certified anew (`load_result` without a model); else empty.
+        Sentence that the claims are those of a file and were not certified again (`load_result` without a model); else empty.
     original_model : Model or None
         The model itself, in the process that solved it; pickles and files leave it out.
     tol : float
@@ -690,7 +690,7 @@ class Result(Displayable):
         Values go in, and dual values in that package's own signs: values, dual values and status of a ``cvxpy.Problem``;
         variables and suffixes of a Pyomo model; the solution of a ``highspy.Highs``; a start for a ``gurobipy.Model``; a SciPy
         ``OptimizeResult`` is filled. The classes of `models.importing` describe each. The package's own expressions are evaluated
-        at the point: if their values differ from the form's, the status that goes back is inaccurate.
+        at the point: if their values differ from the form's, the returned status is inaccurate.
 
         Parameters
         ----------

@@ -299,7 +299,7 @@ def _undercut(certificate: Certificate, tol: float) -> str:
 
 
 def _perhaps_zero(certificate: Certificate, tol: float) -> str:
-    """Return advice for the case that zero lies between objective and bound, and neither is near enough to it."""
+    """Return advice if zero lies between bound and objective, both small against the terms, but not both count as zero."""
     return (
         f"the optimum may be zero, which no relative gap shows: it is between {certificate.bound:.2g} and "
         f"{certificate.objective:.2g} (minimised), beside terms of {certificate.scale:.1e}; a smaller tol than {tol:g} decides"

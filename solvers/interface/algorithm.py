@@ -76,7 +76,7 @@ class Algorithm(Solver, Generic[V, S]):
     Attributes
     ----------
     single_threaded_blas : bool
-        Whether BLAS runs with one thread: for algorithms whose time goes into kernel blocks, which ``threads`` threads share
+        Whether BLAS runs with one thread: for algorithms whose time is spent in kernel blocks, which ``threads`` threads share
         (`models.kernels`), or whose dense algebra is too small for two.
     compiled_variants : sequence of mapping
         Native options for which other code is compiled: `marginopt.warm_up` runs with each.
@@ -112,7 +112,7 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def answer(self, state: S) -> Answer:
-        """Return the current point with multipliers and whatever is peculiar to the algorithm; called once, at the end.
+        """Return the current point with multipliers and the algorithm's own results; called once, at the end.
 
         The driver adds status, objective, iterations, trace and times. ``bound`` (with ``proved``) is given only where the
         algorithm carries a valid bound that the model cannot recompute from a point.

@@ -247,7 +247,7 @@ class Backend(Solver):
         return installed_version(self.info.package) or "" if self.info.package else ""
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Solve a form by updating the native model of an earlier solve; a solver without updates builds it anew."""
+        """Solve a form by updating the native model of an earlier solve; a solver without updates builds it again."""
         first = kept_model.update is None
         kept_model.update = FIRST_BUILD if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
         return self.solve_form(form, options)

@@ -1,6 +1,6 @@
 """Clock of Numba's compilations during a solver's run: it times them apart from solving and shows a status line for long ones.
 
-Loops are compiled once for a machine and kept on disk. The line is shown in terminals and notebooks, or where progress is asked
+Loops are compiled once for a machine and stored on disk. The line is shown in terminals and notebooks, or where progress is asked
 for; never by worker processes.
 """
 
