@@ -1,7 +1,7 @@
 """The 0-1 loss and its approximations as functions of the margin u = y x'w, and their picture for the gap report.
 
-They are those of Figure 1 of Cepeda, Gómez and Han ("Conic"), which prints a formula of the conic loss alone; the other
-definitions are those of the works that it cites. Every function takes numbers or arrays and returns an array of the same shape.
+The losses are those of Figure 1 of Cepeda, Gómez and Han (2024, "Conic"), which prints a formula of the conic loss alone; the
+other definitions are those of the works that it cites. Every loss takes numbers or arrays and returns an array of the same shape.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def conic_loss(u: npt.ArrayLike, gamma: float, lam: float = 1.0) -> FloatArray:
     u : array_like
         Margins.
     gamma : float
-        γ ≥ 0: the concavity that ||w||² must make up for; 0 gives the zero function.
+        γ ≥ 0: the loss plus γr² is convex, so the squared norm must make up for γr²; 0 gives the zero function.
     lam : float
         λ > 0.
 

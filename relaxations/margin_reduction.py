@@ -34,16 +34,16 @@ _MULTIPLES = np.geomspace(0.25, 1024.0, 49)
 
 
 def as_margin(model: Model) -> Margin | None:
-    """Return a model as a sum of loss and regulariser; None if it is none, or was changed (`Model.composition`)."""
+    """Return the composition of a model; None if the model has none, or was changed (`Model.composition`)."""
     composed = model.composition
     # exempt (formulation): these relaxations read a problem from parts, and say so of any other
     return composed if isinstance(composed, Margin) else None
 
 
 def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> FloatArray | None:
-    """Return the t·w of least objective that domain, restrictions and the model's rows allow; None if none is allowed.
+    """Return the t·w of least objective that domain, restrictions and the model's rows allow; None if no t·w is allowed.
 
-    Tried are t = 0, t = 1 and every t > 0 that brings a margin to 1. None too if the loss has no value at a classifier.
+    Tried are t = 0, t = 1 and every t > 0 that brings a margin to 1. The answer is None too if the loss has no values at w alone.
     """
     if not composed.loss.has_values:
         return None
@@ -61,7 +61,7 @@ def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> Floa
 
 
 def constant_classifiers(composed: Margin) -> tuple[FloatArray, FloatArray]:
-    """Return two classifiers, +1 and -1 at the first constant column that is not 0, else 0; both are 0 without such a column."""
+    """Return the classifiers e and -e, e the unit vector of the first nonzero constant column; both are 0 without one."""
     unit = np.zeros(composed.width)
     unit[np.flatnonzero(constant_columns(composed.points))[:1]] = 1.0
     return unit, -unit
@@ -160,7 +160,8 @@ def _rounded_objective(model: Model) -> float | None:
 class MarginReduction(Reduction[T]):
     """A reduction of models that are a loss plus a regulariser: `Margin`, formulations that have one as `Model.composition`.
 
-    It reads changed models as well: a change only restricts, so a bound of the model before it bounds the changed one.
+    It reads a changed model too if every change only restricts the model (`Model.bounding_model`): a bound of the model before
+    the changes then bounds the changed one.
     """
 
     reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM, RampSVM, Margin)
@@ -182,16 +183,16 @@ class MarginReduction(Reduction[T]):
         """Return the reason why the reduction does not read a composition; empty if it does."""
 
     def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
-        """Return the model's objective at a point: of a composition at the block ``w``, of a changed model that of its form."""
+        """Return the model's objective at a point: by the composition at the block ``w``; for a changed model by its form."""
         parts = as_margin(model)
         if parts is not None:
             return parts.objective(values["w"])
         return model.form.objective(model.form.join(values))
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """Return the point of the best allowed multiple of w (`best_allowed_multiple`); None without one.
+        """Return the point of the best allowed multiple of w (`best_allowed_multiple`); None if no feasible point is found.
 
-        If no multiple is allowed, or the model is changed: the best point with the integers that the classifier gives.
+        If no multiple is allowed, or the model is changed, the point is the best one with the integers that w implies.
         """
         composed = _bounding_margin(model)
         assert composed is not None
@@ -217,9 +218,9 @@ class MarginToForm(MarginReduction[StandardForm]):
         composed = _bounding_margin(model)
         assert composed is not None
         with without_warnings():
-            if composed.has_given_big_m:  # a bound of the problem, not of what given constants leave of it
+            if composed.has_given_big_m:  # given constants may cut off the problem's optimum
                 composed = replace(composed, big_m="auto")
-            if model.composition is None:  # what is known of an optimum before the change is not known after it
+            if model.composition is None:  # an upper bound from before the changes need not hold after them
                 level = _rounded_objective(model)
                 if level is None:
                     raise UnsupportedModelError(f"no feasible point of {model.name} was found, so nothing bounds its margins")
@@ -248,7 +249,7 @@ def _point_with_integers_of(model: Model, composed: Margin, w: FloatArray) -> di
 
 
 def _bounding_margin(model: Model) -> Margin | None:
-    """Return the composition whose bounds are bounds of a model."""
+    """Return the composition whose lower bounds hold for a model, changed or not; None without one."""
     return as_margin(model.bounding_model)
 
 
@@ -261,5 +262,5 @@ def with_activity_bounds(form: StandardForm, composed: Margin) -> StandardForm:
 
 
 def with_finite_dual(form: StandardForm, composed: Margin) -> StandardForm:
-    """Return the form with bounds of w unless it has squares: without either, rough multipliers prove no finite bound."""
+    """Return the form, with bounds of w unless it has squares: without both, rough multipliers prove no finite bound."""
     return form if form.quadratic is not None else with_activity_bounds(form, composed)

@@ -173,7 +173,7 @@ class Reduction(ABC, Generic[T]):
     def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray], target: T | None = None) -> LiftedDual:
         """Return the lower bound of the original that multipliers of the target prove; -inf if there is a `no_bound_reason`.
 
-        The target is built anew if it is not given.
+        Without ``target`` it is built again.
         """
         dual = self.lift(model, self.apply(model) if target is None else target, multipliers)
         reason = self.no_bound_reason(model)
@@ -189,7 +189,7 @@ class Reduction(ABC, Generic[T]):
         Raises
         ------
         InputError
-            No multiple of w satisfies the big-M rows (only where M is given and below 1, or w is far off).
+            No multiple of w satisfies the big-M rows (only if some M_i is below 1).
         """
         return model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64)))
 
@@ -217,9 +217,9 @@ class Reduction(ABC, Generic[T]):
 def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     """Return t·w with the least 0-1 objective t²||w||² + Σ λ_i 1{t u_i < 1} over all t ≥ 0 that the big-M rows allow.
 
-    u_i = y_i x_i'w, and ||w|| counts the penalised coefficients alone. The loss falls only where t passes some 1/u_i, so these t
-    and the smallest t allowed are all there is to try. The rows allow an interval: u_i < 0 requires t ≤ (M_i - 1)/|u_i|, and
-    u_i > 0 requires t ≥ (1 - M_i)/u_i.
+    u_i = y_i x_i'w, and ||w|| counts the penalised coefficients alone. The loss falls only where t passes some 1/u_i, so only
+    these t and the smallest allowed t are tried. The rows u_i ≥ 1 - M_i z_i allow an interval of t: u_i < 0 requires
+    t ≤ (M_i - 1)/|u_i|, and u_i > 0 requires t ≥ (1 - M_i)/u_i.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def _allowed(u: FloatArray, M: FloatArray) -> tuple[float, float]:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Suppress `MarginoptWarning` in a block that states a model anew: the original has given its warnings already."""
+    """Suppress `MarginoptWarning` in a block that makes a model from another, which has given the same warnings already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarginoptWarning)
         yield

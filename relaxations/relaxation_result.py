@@ -114,7 +114,7 @@ class RelaxationResult:
 
 
 def bound_text(bound: float | None, kind: str, caveat: str, target: str = "the 0-1 optimum") -> str:
-    """Return words for a relaxation's bound: a lower bound of ``target``, or, with a caveat, of its own optimum alone."""
+    """Return words for a relaxation's bound: a lower bound of ``target``, or of the relaxation's optimum alone with a caveat."""
     if bound is None or not isfinite(bound):
         return "no bound"
     if not caveat:
@@ -138,7 +138,7 @@ def relax(
     reduction : Reduction or str
         The relaxation: ``rx.Conic()``, say, or its name in ``relaxations.table()``.
     solver, options, **overrides
-        Of the target, as for ``solve``.
+        Solver of the target and its options, as for ``solve``.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def relax(
     UnsupportedModelError
         The reduction does not read this model (its optimum would bound nothing of it), or the solver not its target.
     InputError
-        No model; it lacks data that the reduction needs, or there is no relaxation of that name.
+        The problem is no model, or lacks data that the reduction needs; or there is no relaxation of that name.
     MissingPackageError, LicenceError
         The solver is not installed, or not licensed for the target.
     SolverError

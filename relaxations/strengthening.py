@@ -1,23 +1,25 @@
 r"""Presolve of the 0-1 problem: heuristic incumbents, and the fixed z_i, tighter M_i and strengthened encoding that follow.
 
-An incumbent of objective UB and a relaxation's multipliers γ prove them; `strengthen` does all of it, `fix_variables` the fixing.
+The problem is min ||w||² + Σ λ_i z_i, z_i = 1{r_i > 0}, r_i = 1 - a_i'w, a_i = y_i x_i. An incumbent of objective UB and a
+relaxation's multipliers γ prove that z_i is fixed and that M_i is valid; `strengthen` does both, `fix_variables` the fixing.
 
-The proof of `Fixings`: let γ in Γ and V be a dual point with value D (`relaxations.bounds.convexification`; γ = 0 for the big-M
-relaxation), S = I - Σ γ_i a_i a_i', ŵ = ½S⁻¹ Σ (V_i - 2γ_i) a_i. For every w, with r_j = 1 - a_j'w, z_j = 1{r_j > 0} and the
-convexified losses χ_j(r) ≥ V_j r - χ*_j(V_j),
+The proof of `Fixings`: let γ in Γ = {γ ≥ 0 : Σ γ_i a_i a_i' ⪯ I} and V be a dual point with value D
+(`relaxations.bounds.convexification`; γ = 0 for the big-M relaxation), S = I - Σ γ_i a_i a_i', ŵ = ½S⁻¹ Σ (V_i - 2γ_i) a_i and
+r̂_i = 1 - a_i'ŵ. For every w, with the convexified losses χ_j(r) ≥ V_j r - χ*_j(V_j),
 
     ||w||² + Σ λ_j z_j  ≥  D + (w - ŵ)'S(w - ŵ):
 
-the left is at least the Lagrangian, a quadratic with Hessian 2S and its minimum D at ŵ. Take the i-th loss as it is,
+the left is at least the Lagrangian, a quadratic with Hessian 2S and its minimum D at ŵ. Take the i-th loss itself,
 λ_i z_i + γ_i r_i², in place of its lower bound, and use (w - ŵ)'S(w - ŵ) ≥ (r_i - r̂_i)²/h_i with h_i = a_i'S⁻¹a_i. So
 
     z_i = 0:  objective ≥ D + χ*_i(V_i) + min { (r - r̂_i)²/h_i - V_i r + γ_i r²        : r ≤ 0 }        =: D_i⁰
     z_i = 1:  objective ≥ D + χ*_i(V_i) + min { (r - r̂_i)²/h_i - V_i r + γ_i r² + λ_i  : 0 ≤ r ≤ M_i }  =: D_i¹
 
 If D_i⁰ > UB, every w with an objective of at most UB has z_i = 1; if D_i¹ > UB, z_i = 0. Otherwise the r of the second line
-whose value is at most UB form an interval, and its right end is a valid M_i: the row u_i ≥ 1 - M_i z_i holds for every such
-w. UB is the objective of a known classifier, so an optimal solution is never lost. D is less a bound of the rounding errors made
-in it; γ is scaled until S ⪰ 1e-6 I, which keeps the errors of S⁻¹ (about 1e-10) well below the 1e-8 by which UB is raised.
+whose value is at most UB form an interval, and its right end is a valid M_i: the row a_i'w ≥ 1 - M_i z_i holds for every w with
+an objective of at most UB. UB is the objective of a known classifier, so an optimal solution is never lost. A bound of its
+rounding errors is subtracted from D; γ is scaled until S ⪰ 1e-6 I, which keeps the errors of S⁻¹ (about 1e-10) well below the
+1e-8, relative to UB, by which UB is raised.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ from .relaxation_result import relax
 
 #: Relative amount by which a bound must exceed UB.
 _SAFETY = 1e-8
-#: Smallest eigenvalue of S.
+#: Smallest eigenvalue of S after γ is scaled.
 _MARGIN = 1e-6
 #: Multiples of γ that are tried.
 _MULTIPLES = (1.0, 0.9, 0.7, 0.4, 0.0)
@@ -71,8 +73,8 @@ class Fixings:
     big_m : ndarray (n,)
         Valid M_i for those solutions: at most the model's.
     bound_zero, bound_one : ndarray (n,)
-        Largest D_i⁰ and D_i¹. M tightened before hold for objectives of at most UB only, so the bound for every w with z_i = 0
-        (z_i = 1) is min(D_i, UB).
+        Largest D_i⁰ and D_i¹. The tightened M used for them hold for objectives of at most UB only, so the proved bound for every
+        w with z_i = 0 (z_i = 1) is min(D_i, UB).
     value : float
         Largest D, a lower bound of the optimum if it is at most UB.
     """
@@ -106,14 +108,14 @@ class Fixings:
 class Fixing(Reduction[StandardForm]):
     """The reduction to the model's form with the z_i fixed and the M_i tightened that γ in Γ and an upper bound prove.
 
-    At γ* S is nearly singular, which says little about w beyond the best bound. Smaller multiples of γ give a worse D and a
-    smaller ball. So several multiples are tried, down to γ = 0 (the big-M relaxation), each with the best V (`combined_bound`)
-    for the M of the earlier ones; every multiple is a proof by itself.
+    At the multipliers γ* of the SDP the bound D is best, but S is nearly singular, so that (w - ŵ)'S(w - ŵ) restricts w little.
+    Smaller multiples of γ have a worse D and restrict w more. So several multiples are tried, down to γ = 0 (the big-M
+    relaxation), each with the best V (`combined_bound`) for the M of the multiples before; every multiple is a proof by itself.
 
     Parameters
     ----------
     gamma : ndarray (n,)
-        Multipliers γ; they are scaled into Γ, so any are safe.
+        Multipliers γ of any quality; they are clipped and scaled into Γ.
     upper_bound : float
         Objective of a known classifier.
     rounds : int
@@ -122,7 +124,7 @@ class Fixing(Reduction[StandardForm]):
     Raises
     ------
     InputError
-        Numbers that are not finite, a negative upper bound, no rounds.
+        Numbers that are not finite, a negative upper bound, or rounds below 1.
     """
 
     gamma: FloatArray
@@ -198,7 +200,7 @@ class Fixing(Reduction[StandardForm]):
         return "dual point and incumbent, valid"
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """Return the caveat of `BigM` that M of the model is below the smallest valid one."""
+        """Return the caveat of `BigM` for the model's own M: that M is below the smallest one proved valid; else empty."""
         from .bounds.big_m import BigM
 
         return BigM("stated").caveat(replace_fields(model, upper_bound=self.upper_bound))
@@ -259,11 +261,11 @@ def fix_variables(
     Parameters
     ----------
     model : ZeroOneSVM
-        With an incumbent or an upper bound (`tighten`, `strengthen`).
+        A model with an incumbent or an upper bound (`tighten`, `strengthen`).
     relaxation : Reduction, optional
         The relaxation that gives γ; `Combined`, with M from the incumbent, by default. A relaxation without γ gives γ = 0.
     solver, options
-        For the relaxation, as in `solve`.
+        Solver and options of the relaxation, as in `solve`.
 
     Returns
     -------
@@ -275,7 +277,7 @@ def fix_variables(
     InputError
         The model has no incumbent and no upper bound, or the relaxation gave no multipliers.
     UnsupportedModelError
-        A free intercept.
+        A free intercept, or a κ form.
     """
     require_needs(model, "fix_variables()", PENALISED)
     if model.upper_bound is None and model.incumbent is None:
@@ -294,14 +296,14 @@ def heuristic(
 ) -> tuple[FloatArray, float]:
     """Return a good classifier for the 0-1 loss and its true objective: the heuristic of `zero-one-bb`, without its search.
 
-    Every start (the hinge path, w = 0, those given: any relaxation's ``w``) is rounded to its best multiple. Given the set of
-    points kept, the w of least norm that keeps them is optimal, so that every point found is polished to that. Local searches
-    along lines and large neighbourhoods of the best point take turns (`solvers.zero_one.heuristic`).
+    Every start (the hinge path, w = 0, and ``starts``, such as a relaxation's w) is scaled to its best multiple. Given the points
+    that meet their margins, the w of least norm that meets them is optimal, so every classifier is replaced by that w. Local
+    searches along lines and large neighbourhoods of the best classifier take turns (`solvers.zero_one.heuristic`).
 
     Parameters
     ----------
     model : ZeroOneSVM
-        In λ form. Constants M play no part.
+        A model in λ form; its constants M are not used.
     seed : int or numpy Generator
         Seed of the searches.
     rounds : int
@@ -332,8 +334,8 @@ def heuristic(
 
 
 def tighten(model: ZeroOneSVM, w: FloatArray) -> ZeroOneSVM:
-    """Return the model with the objective of a classifier w as ``upper_bound``, which tightens its valid M; a better bound that
-    it has stays.
+    """Return the model with the objective of a classifier w as ``upper_bound``, which tightens its valid M; a smaller upper bound
+    of the model stays.
 
     Parameters
     ----------
@@ -362,7 +364,7 @@ def _classifier(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     return coefficients
 
 
-#: Parts of the largest γ_i below which a γ_i is an interior-point method's zero: its cones would cost time and buy nothing.
+#: A γ_i below this share of the largest counts as an interior-point method's zero: its cones would cost time and not help.
 _NEGLIGIBLE = 1e-6
 
 
@@ -376,33 +378,33 @@ def strengthen(
 ) -> ZeroOneSVM:
     """Return the model in its strengthened encoding, with an incumbent, the M that follows from it, and γ* as data.
 
-    The relaxation is solved, its w rounded and improved by the `heuristic`; γ* is its multipliers moved into Γ exactly (scaled
+    The relaxation is solved, and its w is scaled and improved by the `heuristic`. γ* are its multipliers moved into Γ (scaled
     until I - Σ γ_i x_i x_i' is positive definite; negligible entries dropped). At γ* the continuous bound of the result is that
-    of the relaxation (the SDP's; that of the SDP with big-M rows where the λ_i differ), or more because of its rows with M.
-    Every point keeps its big-M row, so nothing here can make the model wrong, however rough γ is.
+    of the relaxation (the SDP, or the SDP with big-M rows if the λ_i differ), or more because of its rows with M. Every point
+    keeps its big-M row, so the model is right however rough γ is.
 
     Parameters
     ----------
     model : ZeroOneSVM
-        M that was given is replaced by the valid one.
+        The model; its own M are replaced by valid ones.
     seed, rounds
-        Of the `heuristic`.
+        Arguments of the `heuristic`.
     relaxation : Reduction, optional
-        One whose lifted dual has γ (``hull``): `Conic` where it is not given, `Combined` where the λ_i differ.
+        A relaxation whose lifted dual has γ (``hull``): by default `Conic`, or `Combined` if the λ_i differ.
     solver : str, Solver or pair
-        Of the relaxation, as for ``solve``.
+        Solver of the relaxation, as for ``solve``.
     options : Options, optional
-        Of that solve; relative gap 1e-8 where they are not given.
+        Options of that solve; by default a relative gap of 1e-8.
 
     Returns
     -------
     ZeroOneSVM
-        ``start`` is the incumbent's point: ``solve(strong, "scip", start=strong.start)``.
+        Its ``start`` is the incumbent's point: ``solve(strong, "scip", start=strong.start)``.
 
     Raises
     ------
     UnsupportedModelError
-        A free intercept.
+        A free intercept, or a κ form.
     InputError
         The relaxation (or its solver) gives no γ.
     """
@@ -437,8 +439,8 @@ def _gamma(model: ZeroOneSVM, gamma: FloatArray) -> FloatArray:
 def heuristic_solution(model: Model, options: Options) -> tuple[FloatArray, float] | None:
     """Return the first incumbent of an exact solver that reads the model, as w and its objective; None if no point is known.
 
-    `margin-bb` and `zero-one-bb` find it by local search from several starts. For a composition w = 0 takes its place if it is
-    allowed and better, or the only point known.
+    `margin-bb` and `zero-one-bb` find it by local search from several starts. For a composition w = 0 is returned instead if it
+    is allowed and has a smaller objective, or no other point is known.
     """
     values = _first_incumbent(model, options)
     composed = as_margin(model)
@@ -461,7 +463,7 @@ def _first_incumbent(model: Model, options: Options) -> tuple[FloatArray, float]
                 continue
             result = solve_problem(model, starting, replace(options, node_limit=1))
         except MarginoptError:
-            continue  # the exact rows say why
+            continue  # this solver gives no incumbent
         if "w" in result.values and result.nodes is not None:
             return np.asarray(result.values["w"]), result.objective
     return None

@@ -1,4 +1,4 @@
-"""Solving: `solve`, the table of solvers, results with certificates, `path`, `compare`, and the base classes of own solvers."""
+"""Solving: `solve`, the table of solvers, results with certificates, `path`, `compare`, and base classes for further solvers."""
 
 from ..extensions import make_package_callable
 from ..models.export_methods import Conflict
@@ -63,6 +63,6 @@ __all__ = [
     "write_solution",
 ]
 
-#: The table of solvers, as type checkers read the call of this package.
+#: The same function as `solvers`. The package itself can be called as well, but type checkers refuse to call a module.
 table = solvers
 make_package_callable(__name__, table)

@@ -37,10 +37,11 @@ class ComparisonRow:
     solver : str
         The solver's label.
     result : Result or None
+        The result; None without one.
     reason : str
-        Empty where there is a result.
+        The reason why there is no result; empty if there is one.
     status : {"not run", "failed"}
-        Of a solver without a result: it could not take the model, or ended with an error of its own.
+        Status of a solver without a result: it could not take the model, or ended with an error of its own.
     """
 
     solver: str
@@ -58,14 +59,15 @@ class ComparisonRow:
 class Comparison(Displayable, Tabular):
     """A table of results on one model.
 
-    ``ratio`` is the solving time divided by the fastest one's, in this run. A problem is solved also where it is proved to be
-    infeasible or unbounded.
+    ``ratio`` is the solving time divided by `fastest_seconds`. A problem that is proved to be infeasible or unbounded counts as
+    solved.
 
     Parameters
     ----------
     model : str
         Name of the model.
     rows : tuple of ComparisonRow
+        One row for each solver.
     """
 
     model: str
@@ -155,8 +157,9 @@ class Comparison(Displayable, Tabular):
         Parameters
         ----------
         path : str or path
+            The file.
         model : Model or StandardForm, optional
-            What was solved: the claims are certified anew from it. Without it they are as stored, and say so.
+            The model that was solved: the claims are certified again from it. Without it they are as stored, and marked so.
 
         Raises
         ------
@@ -196,6 +199,7 @@ class Comparisons(Mapping[str, Comparison], Displayable, Tabular):
     Parameters
     ----------
     tables : mapping of str to Comparison
+        The comparison of each model.
     """
 
     tables: Mapping[str, Comparison]
@@ -306,9 +310,9 @@ def compare(
     Parameters
     ----------
     model : Model or StandardForm, a sequence of them, or a mapping of names to them
-        Of several models the answer is a `Comparisons`, which `performance_profile` takes.
+        For several models the result is a `Comparisons`, which `performance_profile` takes.
     solvers : sequence
-        As for `solve`; ``["smo", ("smo", {"precision": "double"}), MyBackend()]``. Rows have distinct labels.
+        Solvers as for `solve`; ``["smo", ("smo", {"precision": "double"}), MyBackend()]``. Rows have distinct labels.
     jobs : int, optional
         Number of solves at the same time, by joblib; -1 for all cores. By default one, or the number that an enclosing
         ``joblib.parallel_config`` sets. Solvers that share a machine slow each other down: compare times one after the other.
@@ -320,7 +324,7 @@ def compare(
     Returns
     -------
     Comparison or Comparisons
-        One row for each solver, of one model; one comparison for each model, of several.
+        For one model a row for each solver; for several models a comparison for each.
 
     Raises
     ------
@@ -347,7 +351,7 @@ def compare(
 
 
 def _named_models(models: Sequence[Model | StandardForm] | Mapping[str, Model | StandardForm]) -> dict[str, Model]:
-    """Return the models by name; those of a sequence by their own, numbered where it is taken."""
+    """Return the models by name; models of a sequence by their own names, with numbers for names that repeat."""
     if not models:
         raise InputError("compare needs a model, one at least")
     if isinstance(models, Mapping):

@@ -4,8 +4,8 @@ The method is a deletion filter. Every round solves the feasibility problem of t
 (`solvers.certification.rays`) reduce the set at once to the rows with a non-zero multiplier. A row without which a point exists
 belongs to the set. Over linear rows the last set is checked in rational arithmetic: it is infeasible and irreducible if and
 only if the multipliers of its rows span one direction, with the right signs and no zero (Gleeson and Ryan 1990), and then the
-proof is exact; beside integers it proves that the set is infeasible, and fewer rows may be. Otherwise the claim is that of
-certificates and solvers in floating point, and says so.
+proof is exact. In a form with integers it proves that the set is infeasible, but a smaller set may be infeasible too. Otherwise
+the claim rests on certificates and solvers in floating point, and `Conflict` says so.
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
     Parameters
     ----------
     model : Model or StandardForm
+        The infeasible model.
     solver : str, Solver or pair, optional
         Solver of the feasibility problems; by default HiGHS for linear rows (integers included), Clarabel for cones, SCIP for
-        both.
+        cones with integers.
     max_solves : int
         Largest number of feasibility problems. A set that is not known to be irreducible by then has ``irreducible=False``.
 
     Returns
     -------
     Conflict
-        Its elements, their weights, and whether they are proved to conflict.
+        The elements, their weights, and whether they are proved to conflict.
 
     Raises
     ------
@@ -63,7 +64,7 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
     proof = _exact(form, elements) if linear else None
     names = {element: _name(form, element) for element in elements}
     weights = search.weights if proof is None else {element: float(v) for element, v in proof.items()}
-    irreducible = proof is not None and not form.integer.any()  # of integers fewer rows may exclude each other
+    irreducible = proof is not None and not form.integer.any()  # with integers a smaller set may be infeasible
     if irreducible:
         argument = "proved in rational arithmetic, and irreducible"
     elif proof is not None:
@@ -99,7 +100,7 @@ class _Search:
     def __init__(self, form: StandardForm, solver: SolverSpec, max_solves: int) -> None:
         self.form, self.solver, self.solves_left = form, solver, max_solves
         self.weights: dict[_Element, float] = {}
-        self.has_point = False  #: the last program that was solved has one
+        self.has_point = False  #: whether the last program that was solved has a point
 
     def run(self) -> tuple[list[_Element], bool]:
         """Return the remaining elements, and whether each was found necessary."""
@@ -196,7 +197,7 @@ def _restricted(form: StandardForm, elements: list[_Element]) -> StandardForm:
 
 
 def _weights(form: StandardForm, elements: list[_Element], result: Result) -> dict[_Element, float] | None:
-    """Return the sizes of the elements' Farkas multipliers; None where these do not support the claim."""
+    """Return the sizes of the elements' Farkas multipliers; None if the multipliers do not support the claim."""
     if result.farkas is None or result.ray_residual is None or not result.ray_residual <= 1e-6:
         return None
     weights: dict[_Element, float] = {}

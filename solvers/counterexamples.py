@@ -2,11 +2,11 @@
 
 A claim of infeasibility is refuted by any feasible point.
 
-A solver may call a point optimal that is not: presolve and tolerances that are absolute make it so where the data are large
-or small. To evaluate the objective costs next to nothing, so a few hundred points are tried: zero, multiples of the solver's
+A solver may claim that a point is optimal which is not: presolve and absolute tolerances cause that if the data are large or
+small. The objective is cheap to evaluate, so a few hundred points are tried: zero, multiples of the solver's
 point, coordinate directions, the directions that raise the rows, multiples of the continuous relaxation's solution, and the
-minima of exact searches along coordinates. The model completes each from its leading block; a form without a formulation is tried
-as it stands. A counterexample refutes a claim; to find none proves nothing.
+minima of exact searches along coordinates. The model completes each point from its leading block; for a form without a
+formulation whole points are tried. A counterexample refutes a claim; a search without one proves nothing.
 
 *Exact searches along coordinates.* The leading block is the first block of the form's variables: w of a classifier. Most of the
 other variables are slacks: each has rows of its own, and its least feasible value is the largest that these rows require, rounded
@@ -33,17 +33,17 @@ from .backends.clarabel import Clarabel
 from .certification.certificate import Certificate, certify
 from .records import Answer, Options, Status
 
-#: Residual of a point that misses its rows by rounding: more may seem to cost less.
+#: Largest relative residual of a counterexample: a point that violates its rows by more may cost less for that reason.
 _ROUNDED = 1e-12
 #: The largest entry of a point that refutes infeasibility: beyond it rounding hides violations of 1e-12.
 _MODERATE = 1e3
-#: Coordinates that are tried, and non-zeros of all tried points together.
+#: Largest number of coordinates that are tried, and of non-zeros of the form times tried points.
 _COORDINATES, _WORK = 16, 2e8
-#: Non-zeros of a form whose continuous relaxation is solved.
+#: Largest number of non-zeros of a form whose continuous relaxation is solved.
 _RELAXED = 5e5
 #: Multiples of a direction.
 _FACTORS = (1.0, -1.0, 1e-3, 0.1, 0.5, 0.9, 0.99, 1.01, 1.1, 2.0, 10.0, 1e3, 1e6)
-#: Lengths of a direction whose length says nothing, in units of 1/max(|F|).
+#: Lengths that are tried for a direction without a natural length, in units of 1/max(|F|).
 _LENGTHS = tuple(sign * 2.0**k for k in (-4, -1, 0, 3, 7) for sign in (1.0, -1.0))
 
 
@@ -52,7 +52,7 @@ class Counterexample:
     """A feasible point that a claim excludes, with its certificate and the sentence on both."""
 
     values: Mapping[str, FloatArray]  #: the point, by block
-    certificate: Certificate  #: of the point, recomputed
+    certificate: Certificate  #: the certificate of the point, recomputed
     remark: str  #: the sentence on the claim and the point
 
 
@@ -61,7 +61,7 @@ def find_counterexample(
 ) -> Counterexample | None:
     """Return the best feasible point found that the answer's claim excludes; None without one.
 
-    The certificate is that of the answer's point, ``tol`` the relative gap to which the claim is held.
+    The certificate is that of the answer's point, ``tol`` the relative gap of an optimum; ``seconds`` limits the search.
     """
     level = _level(answer, certificate, tol)
     if level is None:
@@ -79,7 +79,7 @@ def find_counterexample(
             point_certificate = certify(form, form.split(x))
             violation = max(point_certificate.violations.values(), default=0.0)
             if answer.status is Status.INFEASIBLE and (violation > _ROUNDED or np.abs(x).max(initial=0.0) > _MODERATE):
-                continue  # small beside the point: where the rows are met at infinity only, large points come near
+                continue  # large points may nearly satisfy rows that can only be satisfied at infinity
             if (
                 point_certificate.feasible(_ROUNDED)
                 and point_certificate.objective + point_certificate.error < level
@@ -90,7 +90,7 @@ def find_counterexample(
 
 
 def _costs_less(model: Model, values: Mapping[str, FloatArray], level: float) -> bool:
-    """Return whether a point is below the level also where its cost is counted from the data, without a tolerance of rows."""
+    """Return whether a point costs less than the level also by the data in exact arithmetic, if the model can evaluate it so."""
     counted = model.exact_cost(values)
     return counted is None or (not counted.excess and counted.cost < level)
 
@@ -161,7 +161,7 @@ def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | N
 
 
 def _leading(form: StandardForm, costs: LeadingCosts, points: list[FloatArray]) -> Iterator[FloatArray]:
-    """Yield values of the leading block: multiples of whole points' and of directions, and the minima of line searches."""
+    """Yield values of the leading block: multiples of those of the points, multiples of directions, minima of line searches."""
     block = form.slices[form.blocks[0].label]
     low, high = form.lower[block], form.upper[block]
     for point in points:
@@ -209,43 +209,43 @@ def _relaxation(form: StandardForm, seconds: float | None) -> FloatArray | None:
     return np.where(form.integer, np.round(x), x)
 
 
-#: What an integer slack may fall short of the value that its row needs.
+#: Amount by which an integer slack may fall short of the value that its row requires.
 _INTEGRAL = 1e-9
-#: Distance of a point beside a kink, relative to the kink: a margin counted in doubles is then on the right side.
+#: Distance of a point from a kink, relative to the kink: a margin computed in float64 is then on the right side.
 _BESIDE = 1e-12
-#: Passes over the coordinates that are searched, and entries of the table of costs for one search.
+#: Number of passes over the coordinates, and largest number of entries of the table of costs for one search.
 _PASSES, _TABLE = 2, 2e5
-#: Relative fall of the cost that counts.
+#: Least relative decrease of the cost.
 _FALL = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class LeadingCosts:
-    """The least cost of feasible points with given values of the leading block.
+    """The least cost of feasible points with given values w of the leading block.
 
-    Where rows hold several other variables, or bound one from above, it is a lower bound; where quadratic terms do it is not
-    known.
+    It is a lower bound of that cost if rows contain several other variables, or bound one from above. It is not known if the
+    quadratic terms contain other variables.
     """
 
     P: sp.csr_array | None  #: quadratic term of the leading block
     q: FloatArray  #: linear costs of the leading block
     r: float  #: constant of the objective
     rows: sp.csc_array  #: rows of one slack each, by slack; the slack is at least -(row @ w + constant) / coefficient
-    constants: FloatArray  #: of these rows
-    coefficients: FloatArray  #: of the slack in each row
+    constants: FloatArray  #: constants of these rows
+    coefficients: FloatArray  #: coefficient of the slack in each row
     groups: IntArray  #: first row of each slack that has rows
     slacks: IntArray  #: slack of each group, by its number among the other variables
-    linear_costs: FloatArray  #: of all other variables
+    linear_costs: FloatArray  #: linear costs of all other variables
     lower: FloatArray  #: lower bounds of all other variables
     upper: FloatArray  #: their upper bounds
-    integer: BoolArray  #: True for those that are integers
-    determined: bool  #: False where quadratic terms hold other variables: the cost is not known
+    integer: BoolArray  #: mask of the other variables that are integers
+    determined: bool  #: False if quadratic terms contain other variables: the cost is not known
     low: FloatArray  #: lower bounds of the leading block
     high: FloatArray  #: its upper bounds
-    integer_leading: BoolArray  #: True for its integers
+    integer_leading: BoolArray  #: mask of its integers
     own_rows: sp.csc_array  #: rows of the leading block alone: own_rows @ w is at least -own_constants, or equal
-    own_constants: FloatArray  #: of these rows
-    equations: BoolArray  #: True for those that are equations
+    own_constants: FloatArray  #: constants of these rows
+    equations: BoolArray  #: mask of these rows that are equations
 
     @classmethod
     def of(cls, form: StandardForm, first: slice) -> LeadingCosts:
@@ -285,7 +285,7 @@ class LeadingCosts:
         )
 
     def __call__(self, w: FloatArray, tolerance: float = _INTEGRAL) -> float:
-        """Return the cost of one w; -inf where it is not known. Integers may fall short of what they need by the tolerance."""
+        """Return the cost of one w; -inf if it is not known. Integers may fall short of the required value by the tolerance."""
         if not self.determined:
             return -np.inf
         curvature = 0.0 if self.P is None else 0.5 * float(w @ (self.P @ w))
@@ -308,7 +308,7 @@ class LeadingCosts:
     def breakpoints(self, activity: FloatArray, column: FloatArray) -> FloatArray:
         """Return the steps along a column of the rows at which a row meets a threshold of its slack, sorted.
 
-        The thresholds are the slack's lower bound and, for an integer, the next one.
+        The thresholds are the slack's lower bound and, for an integer, that bound plus 1.
         """
         sizes = np.diff(np.append(self.groups, self.constants.size))
         lower = np.repeat(self.lower[self.slacks], sizes)
@@ -331,9 +331,10 @@ class LeadingCosts:
         return (lowest_step, highest_step) if lowest_step <= highest_step else (0.0, 0.0)
 
     def line_minimum(self, w: FloatArray, j: int) -> float:
-        """Return the value of coordinate j that costs least, the other coordinates as they are.
+        """Return the value of coordinate j that costs least for the given other coordinates.
 
-        With more kinks than the table of costs holds, evenly many are looked at, then all between the best one's neighbours.
+        With more kinks than the table of costs holds, evenly spaced ones are evaluated, then all between the neighbours of the
+        best.
         """
         activity, column, limits = self.rows @ w, _column(self.rows, j), self.step_limits(w, j)
         curvature = 0.0 if self.P is None else float(self.P[j, j])
@@ -359,9 +360,9 @@ class LeadingCosts:
         return float(w[j] + steps[int(np.argmin(costs(steps)))]) if steps.size else float(w[j])
 
     def descend(self, start: FloatArray) -> Iterator[FloatArray]:
-        """Yield the better points of each pass of exact searches along one coordinate after the other.
+        """Yield the point after each pass of exact searches along one coordinate after the other that lowers the cost.
 
-        Where costs are not known the points are the start with one coordinate at zero.
+        If costs are not known, the points are the start with one coordinate at zero.
         """
         w = np.clip(start, self.low, self.high)
         if not self.determined:
@@ -392,7 +393,7 @@ def _column(rows: sp.csc_array, j: int) -> FloatArray:
 def _between(kinks: FloatArray, curvature: float, costs: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Return the steps between two kinks, or beyond all, at which the derivative vanishes.
 
-    Two costs of each interval give the slope there: beside the curvature the cost is linear.
+    Two costs of each interval give the slope there: apart from the quadratic term the cost is linear.
     """
     if curvature <= 0.0:
         return np.zeros(0)

@@ -2,7 +2,7 @@
 
 A solver's answer is a claim. The stages recompute what the claim is worth from the data alone: they validate the answer, complete
 and polish its point, certify it, supply evidence that the solver did not give, decide on a status and look for objections to it.
-A judgement is a frozen value, so a stage changes the fields that it returns and nothing else, and the order of `STAGES` is the
+A judgement is a frozen value: a stage returns a copy with some fields changed. The order of `STAGES` is the
 order in which the evidence is used. The rules that stages apply are in `solvers.certification`; two stages run a solver on a
 small problem (`solvers.polishing`, `solvers.counterexamples`). No stage calls ``solve``.
 """
@@ -51,15 +51,15 @@ from .interface.timeouts import time_limit_remark
 from .polishing import polish
 from .records import Answer, Options, Status
 
-#: Integers within this of a whole number are rounded before the rest is re-solved.
+#: Integers within this distance of a whole number are rounded before the other variables are solved for again.
 _INTEGRALITY = 1e-4
-#: Relative difference of objectives that are equal, and the residual of a point that meets its rows but for rounding.
+#: Relative difference of objectives that count as equal; residual of a point that violates its rows by rounding only.
 _EQUAL, _MET = 1e-9, 1e-12
 #: Frames of the stack between a warning of a stage and the call of ``solve``.
 _CALLER = 6
 #: The remark on a point that costs more than the solver claims, because no double is on the better side of a threshold.
 _MISSED = "counted exactly, margins miss their thresholds by up to {:.1e}, and no point beside the solver's meets them"
-#: The remarks on margins that miss, and on restrictions that are broken where margins are counted.
+#: Remarks on margins below their thresholds, and on restrictions of w that exact arithmetic finds broken.
 _SHORT = "margins miss their thresholds by up to {:.1e}"
 _BROKEN = "counted exactly, w breaks its restrictions {} times: " + _SHORT
 #: Share of the time limit, and the number of seconds, that a stage which solves or searches may take at least.
@@ -77,19 +77,22 @@ class Judgement:
     options: Options  #: options of the solve
     tol: float  #: relative gap that an optimum is held to
     claim: Answer  #: the answer as the solver gave it
-    answer: Answer  #: the same with the arrays that can be judged and the evidence that was supplied
-    values: Mapping[str, FloatArray] | None = None  #: the point that is judged; None where there is none
+    answer: Answer  #: the claim with the arrays that fit the form, and with the evidence that was supplied
+    values: Mapping[str, FloatArray] | None = None  #: the point that is certified; None without one
     certificate: Certificate | None = None  #: the certificate of ``values`` and the answer's multipliers
     faults: str = ""  #: parts of the answer that do not fit the form
-    polished: str = ""  #: the origin of the point, where it is not the solver's
+    polished: str = ""  #: the origin of the point if it is not the solver's; else empty
     ray: RayEvidence = field(default_factory=RayEvidence)  #: the evidence behind a claim of infeasibility or unboundedness
-    objection: str = ""  #: the sentence that contradicts such a claim; empty where nothing does
+    objection: str = ""  #: the sentence that contradicts that claim; empty without one
     verdict: Verdict = field(default_factory=lambda: Verdict(Status.FAILED))  #: the status and its remarks
     begin: float = field(default_factory=time.perf_counter)  #: the time at which the first stage began
 
     @property
     def seconds(self) -> float | None:
-        """Seconds for a stage that solves or searches: the rest of the time limit, a tenth of it at least; None without one."""
+        """Seconds for a stage that solves or searches: the rest of the time limit, but at least a tenth of it and 0.1 s.
+
+        None without a limit.
+        """
         limit = self.options.time_limit
         if limit is None:
             return None
@@ -133,10 +136,10 @@ def form_that_fits(model: Model) -> StandardForm | None:
 
 
 def validate(judgement: Judgement) -> Judgement:
-    """Leave out arrays that do not fit the form or hold no numbers, and a proof that only the solver's word supports.
+    """Leave out arrays that do not fit the form or hold no numbers, and claims of proof by solvers of other packages.
 
-    Only our own exact solvers have an argument for a bound of their own, so ``proved`` of any other is dropped. So is the bound
-    that a solver claims of a problem that is known not to be convex, unless its record says that it reads such problems.
+    Only exact solvers of this package prove their bounds, so ``proved`` of any other is dropped. So is the bound that a solver
+    claims for a problem that is known not to be convex, unless its record says that it reads such problems.
     """
     info = judgement.solver.info
     claim = replace(judgement.answer, proved=False) if judgement.answer.proved and info.package else judgement.answer
@@ -148,7 +151,7 @@ def validate(judgement: Judgement) -> Judgement:
 
 
 def complete(judgement: Judgement) -> Judgement:
-    """Take the answer's point, with the blocks that the model computes from the others; no point where numbers are missing."""
+    """Take the answer's point, with the blocks that the model computes from the others; no point if numbers are missing."""
     values = judgement.answer.values
     if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
         return judgement
@@ -164,11 +167,11 @@ def complete(judgement: Judgement) -> Judgement:
 
 
 def polish_point(judgement: Judgement) -> Judgement:
-    """Round the integers of a mixed-integer point and solve for the rest again, so that incumbents of all solvers compare.
+    """Round the integers of a mixed-integer point and solve for the rest again, so that incumbents of solvers are comparable.
 
-    The new point is feasible and not worse by recomputed figures; a point whose integers are far from whole numbers stays.
-    Of a model without integer variables whose cost counts margins, the point is moved within rounding, so that its cost in
-    exact arithmetic is the stated one (`Model.exact_point`).
+    The new point is not worse by recomputed figures; a point whose integers are far from whole numbers stays. In a model without
+    integer variables whose cost counts margins, the point is moved within rounding, so that its cost in exact arithmetic is the
+    stated one (`Model.exact_point`).
     """
     form = judgement.form
     if judgement.values is None or form is None:
@@ -190,12 +193,11 @@ def certify_point(judgement: Judgement) -> Judgement:
 
 
 def attain_cost(judgement: Judgement) -> Judgement:
-    """Replace the slacks of a continuous model's point by their optimal values for its coefficients, where the solver's differ
-    from these.
+    """Replace the slacks of a continuous model's point by their optimal values for its coefficients, if the solver's differ.
 
-    The stated objective is then what the coefficients cost. The solver's point is kept if it supports an optimum and the new
-    one does not (the difference is within the tolerances), and if the new one would be called optimal although its coefficients
-    cost more than zeros: their direction is an error of the solver's.
+    The stated objective is then the cost of the coefficients. The solver's point is kept if the new point violates its rows by
+    more, or costs more while the solver's violates its rows by rounding only. It is kept if it supports an optimum and the new
+    point does not, and if the new point would be called optimal although it costs more than w = 0.
     """
     form, values, certificate = judgement.form, judgement.values, judgement.certificate
     if form is None or values is None or certificate is None or form.integer.any():
@@ -220,9 +222,9 @@ def attain_cost(judgement: Judgement) -> Judgement:
 
 
 def move_to_zero_objective(judgement: Judgement) -> Judgement:
-    """Take the model's point of objective zero, if it is proved that no point costs less and the solver stopped near it.
+    """Take the model's point of objective zero, if it is proved that no point costs less.
 
-    A certificate that meets the tolerance is left as it is, and so is a bound above zero, which excludes such an optimum.
+    A certificate whose gap meets the tolerance is not changed, nor one with a bound above zero, which excludes such an optimum.
     """
     answer, certificate = judgement.answer, judgement.certificate
     claimed = answer.status.stopped or answer.status in (Status.OPTIMAL, Status.STALLED)
@@ -234,9 +236,9 @@ def move_to_zero_objective(judgement: Judgement) -> Judgement:
 
 
 def supply_multipliers(judgement: Judgement) -> Judgement:
-    """Replace multipliers that bound nothing, or are missing, by ones computed from the data where those yield a bound.
+    """Replace missing or useless multipliers by multipliers computed from the data, if those yield a bound.
 
-    A bound holds for any multipliers, whoever found them.
+    A bound holds for any multipliers, whatever their source.
     """
     answer, values, certificate = judgement.answer, judgement.values, judgement.certificate
     if judgement.form is None or values is None or certificate is None or not certificate.wants_multipliers:
@@ -246,7 +248,7 @@ def supply_multipliers(judgement: Judgement) -> Judgement:
 
 
 def refine(judgement: Judgement) -> Judgement:
-    """Refine point and multipliers of a claimed optimum by Newton's method, if the certificate then proves what it did not.
+    """Refine point and multipliers of a claimed optimum by Newton's method, if the certificate then proves the optimum.
 
     The certificate of the refined pair decides, and the point may not move away from the one that the solver gave.
     """
@@ -271,7 +273,7 @@ def mark_optimised_parameter(judgement: Judgement) -> Judgement:
 
 
 def examine_ray(judgement: Judgement) -> Judgement:
-    """Examine the ray of a claim of infeasibility or unboundedness, and supply one that proves it or what contradicts it."""
+    """Examine the ray of a claim of infeasibility or unboundedness, and supply a ray that proves it, or an objection."""
     if judgement.form is None:
         return judgement
     ray = _ray(judgement.form, judgement.answer, judgement.claim)
@@ -324,12 +326,12 @@ def _reason(answer: Answer, ray: RayEvidence) -> str:
 
 
 def check_cutoff(judgement: Judgement) -> Judgement:
-    """Lower the status where the form's constants hold up to an objective only, and the optimum may lie beyond it.
+    """Lower the status if the form's big-M constants hold only up to some objective, and the optimum may lie above it.
 
     Warns
     -----
     MarginoptWarning
-        The constants, or the upper bound that they follow from, were given by the user.
+        The constants, or the upper bound that they follow from, were given by the user; not for changed models.
     """
     if not judgement.solver.reads_form:
         return judgement
@@ -342,8 +344,8 @@ def check_cutoff(judgement: Judgement) -> Judgement:
 def search_counterexample(judgement: Judgement) -> Judgement:
     """Look for a feasible point that the claim excludes; such a point replaces the solver's, and the claim is not supported.
 
-    The search is left out where the solver's multipliers give a bound, which says how far its point is from the optimum, and
-    where an exact search or a ray proves the claim. The larger of both bounds is kept: a bound does not depend on the point.
+    There is no search if the solver's multipliers give a bound, which says how far its point is from the optimum, or if an exact
+    search or a ray proves the claim. The larger of both bounds is kept: a bound does not depend on the point.
     """
     form, certificate = judgement.form, judgement.certificate
     measured = judgement.claim.multipliers is not None and certificate is not None and np.isfinite(certificate.bound)
@@ -356,14 +358,14 @@ def search_counterexample(judgement: Judgement) -> Judgement:
         return judgement
     best = counterexample.certificate if certificate is None else counterexample.certificate.with_better_bound(certificate)
     status = Status.INACCURATE
-    # remarks on the solver's own point are none on the better one; those on a ray are on the claim
+    # remarks on the solver's point do not hold for the better one; remarks on a ray concern the claim
     remarks = () if answer.status is Status.OPTIMAL else judgement.verdict.remarks
     if judgement.claim.multipliers is not None:  # they may prove the better point optimal
         answer, best = improve_multipliers(
             judgement.certifier, answer, counterexample.values, best, judgement.tol, judgement.seconds
         )
         if answer.status is Status.OPTIMAL:
-            bounded = np.isfinite(best.bound)  # then the solver's own bound, which the point refutes, is not asked
+            bounded = np.isfinite(best.bound)  # then the solver's own bound, which the point refutes, is not used
             of_point = verdict(replace(answer, bound=None) if bounded else answer, best, judgement.tol)
             status, remarks = of_point.status if bounded else status, of_point.remarks
     elif (
@@ -378,9 +380,9 @@ def search_counterexample(judgement: Judgement) -> Judgement:
 
 
 def examine_optimum(judgement: Judgement) -> Judgement:
-    """Lower the status of an optimum that rests on the solver's word where its tolerances leave the optimum open.
+    """Lower the status of an optimum that rests on the solver's claim, if the solver's tolerances leave the optimum open.
 
-    Beyond that the cost of w is counted from the data without a tolerance; a point that costs more than is stated is no optimum.
+    The cost of w is also computed from the data in exact arithmetic; a point that costs more than is stated is no optimum.
     """
     status, values = judgement.verdict.status, judgement.values
     if values is None or status not in (Status.OPTIMAL, Status.INACCURATE):
@@ -404,7 +406,7 @@ def _own_tolerance(judgement: Judgement) -> float:
 
 
 def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray]) -> str:
-    """Return why nothing follows where an optimum rests on the solver's bound alone; empty where something does."""
+    """Return why an optimum that rests on the solver's claim alone is not supported; empty if it is, or has a bound."""
     form, certificate = judgement.form, judgement.certificate
     if form is None or not judgement.solver.reads_form or certificate is None or np.isfinite(certificate.bound):
         return ""
@@ -419,7 +421,7 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
 
 
 def _by_counted_cost(judgement: Judgement, values: Mapping[str, FloatArray]) -> tuple[Status, str]:
-    """Return the status by the cost of w counted from the data, and a remark where it exceeds the stated cost."""
+    """Return the status by the cost of w in exact arithmetic, and a remark if it is too large or w breaks a restriction."""
     certificate = judgement.certificate
     counted = None if certificate is None else judgement.model.exact_cost(values)
     if counted is None or certificate is None:
@@ -430,13 +432,13 @@ def _by_counted_cost(judgement: Judgement, values: Mapping[str, FloatArray]) -> 
         return Status.INACCURATE, missed
     rounding = certificate.rounding + certificate.error + counted.rounding
     if counted.cost <= objective + judgement.tol * max(abs(objective), abs(counted.cost)) + rounding:
-        return Status.OPTIMAL, missed  # kept points of a continuous program are rows, met to its tolerance
+        return Status.OPTIMAL, missed  # restrictions of a continuous program are rows, satisfied to its tolerance
     text = f"counted exactly, w costs {counted.cost:.10g}, not {objective:.10g} (minimised): {_SHORT.format(counted.shortfall)}"
     return Status.INACCURATE, text
 
 
 def compare_imports(judgement: Judgement) -> Judgement:
-    """Compare the answer to an imported program with what its source says of the point, the bound and infeasibility."""
+    """Compare the answer to an imported program with its source: the values at the point, the bound, and infeasibility."""
     if judgement.form is None or not judgement.model.imports:
         return judgement
     form = judgement.form
@@ -472,7 +474,7 @@ STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
 
 
 def _keeping_point(stage: Callable[[Judgement], Judgement]) -> Callable[[Judgement], Judgement]:
-    """Return the stage without its effect where that would put another point in place of the one that is judged."""
+    """Return a stage that has no effect if the given stage would replace the point."""
 
     def guarded_stage(judgement: Judgement) -> Judgement:
         after, before = stage(judgement), judgement.values or {}
@@ -482,7 +484,7 @@ def _keeping_point(stage: Callable[[Judgement], Judgement]) -> Callable[[Judgeme
     return guarded_stage
 
 
-#: The stages for points of files and stored results, which stay; a point that refutes a claim still takes the place of one.
+#: The stages for points of files and stored results: no stage improves the point, but a counterexample still replaces it.
 STAGES_OF_GIVEN_POINTS = tuple(
     _keeping_point(stage) if stage in (polish_point, attain_cost, move_to_zero_objective, refine) else stage for stage in STAGES
 )
@@ -500,7 +502,7 @@ def _pool(judgement: Judgement) -> tuple[PoolPoint, ...]:
 
 
 def _failure(judgement: Judgement) -> str:
-    """Return the words of a solver that failed, or claimed what its answer has no point for."""
+    """Return the sentence on a solver that failed, or that claimed a status without a point."""
     native_status, claim = judgement.answer.native_status, judgement.claim.status
     if claim is not Status.FAILED and not native_status:
         return f"{judgement.solver.info.name} claims {claim} without a point"
@@ -508,7 +510,7 @@ def _failure(judgement: Judgement) -> str:
 
 
 def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
-    """Return the result that the last stage leaves."""
+    """Return the result of the judgement after the last stage."""
     info, form, status = judgement.solver.info, judgement.form, judgement.verdict.status
     answer, values, certificate = judgement.answer, judgement.values, judgement.certificate
     failure = _failure(judgement) if status is Status.FAILED else ""
@@ -553,19 +555,20 @@ _LARGEST = 1e150
 
 
 def validate_answer(answer: Answer, form: StandardForm | None) -> tuple[Answer, str]:
-    """Return the answer without arrays and claims that cannot be used, and a sentence that lists them.
+    """Return the answer without arrays and claims that cannot be used, and a sentence that lists the refused arrays.
 
-    An array is left out where its shape is not the form's or a number is missing; ``details["refused"]`` lists them too.
+    An array is refused if its shape is not the form's, or an entry is no finite number of at most 1e150; ``details["refused"]``
+    lists them too.
 
-    A point with one block that does not fit is no point (blocks that the model completes may be missing); multipliers with
-    one array that does not fit are none. Claims of numbers that are NaN or infinite are no claims, but for the infinite bound of
-    an exact search that leaves no point.
+    A point with one block that does not fit is left out as a whole (blocks that the model completes may be missing), and so are
+    multipliers with one array that does not fit. Claimed objectives and bounds that are NaN, infinite or above 1e150 are left
+    out, except for the infinite bound of an exact search that leaves no point.
 
     Parameters
     ----------
     answer : Answer
     form : StandardForm or None
-        None where the model has none: then only kinds and finiteness are looked at.
+        The form; None for a model without one: then shapes and labels are not compared.
     """
     blocks = None if form is None else {b.label: b.shape for b in form.blocks}
     rows = None if form is None else {c.label: (c.rows,) for c in form.constraints}
@@ -596,7 +599,7 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> tuple[Answer, 
 def _arrays(
     mapping: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]] | None, part: str, faults: list[str]
 ) -> dict[str, FloatArray] | None:
-    """Return arrays by label, None where one does not fit; without a form all labels stay."""
+    """Return arrays by label; None if one does not fit. Without a form all labels stay."""
     arrays = {}
     for label, value in mapping.items():
         if shapes is not None and label not in shapes and part in ("multipliers", "farkas"):

@@ -43,8 +43,9 @@ class SolutionPath(Displayable, Tabular):
     Parameters
     ----------
     parameter : str
+        Name of the parameter.
     values : tuple
-        Of the parameter, in the order in which `path` was given them.
+        Values of the parameter, in the order in which `path` was given them.
     results : tuple of Result
         One for each value. ``update`` of each says what its solver did: built, updated in place, or rebuilt and why.
     seconds : float
@@ -146,9 +147,10 @@ class SolutionPath(Displayable, Tabular):
         Parameters
         ----------
         path : str or path
+            The file.
         model : Model, optional
-            What was solved, at any value of the parameter: each result is certified anew at its own. Without it the claims are
-            as stored, and say so. A path of fixed variables is read without it.
+            The model, at any value of the parameter: each result is certified anew at its own value. Without it the claims are
+            as stored, and marked so. For a path of fixed variables the model is not used.
 
         Raises
         ------
@@ -181,12 +183,13 @@ def _model_at_value(model: Model | StandardForm, parameter: str, value: Any, *, 
         fixed = FixedVariables.of(form, value)
         return fixed.apply(form), fixed.summary
     assert isinstance(model, Model)
-    # the parameter is changed and nothing else: fields that the model completed for itself stay
+    # only the parameter changes: fields that the model has completed stay
     return model.with_parameter(parameter, value) if share else model.replace(parameter, value), value
 
 
-#: Outcomes of an update after which the form is built anew.
+#: Statuses of a solve on an updated model after which the form is built anew.
 _POOR = (Status.INACCURATE, Status.STALLED, Status.FAILED)
+#: Updates of solves without a record of their own.
 _NO_MODEL = Update(UpdateKind.REBUILT, "not a solver that keeps a model")
 _WARM = Update(UpdateKind.WARM)
 _NOT_ACCURATE = Update(UpdateKind.REBUILT, "the update's answer was not accurate")
@@ -244,16 +247,17 @@ def path(
     Parameters
     ----------
     model : Model or StandardForm
+        The model; a form only with ``parameter="fixed"``.
     parameter : str
-        A field of the model: ``"lam"``, ``"kappa"``, ``"C"``, ...; or ``"fixed"``, of a model or a form: each value then maps
-        labels of variables to arrays, NaN where the variable stays free, and fixes the others by their bounds (a value that
-        misses a bound by no more than 1e-6 is taken as the bound).
+        A field of the model: ``"lam"``, ``"kappa"``, ``"C"``, ...; or ``"fixed"``: each value then maps labels of variables to
+        arrays, NaN for entries that stay free, and fixes the other entries by their bounds (a value that misses a bound by no
+        more than 1e-6 is taken as the bound).
     values : sequence or "all"
         At least one. "all" is every λ in (0, lam_max] of a `ZeroOneSVM` with ``parameter="lam"``: the result is a `WholePath`,
         and the options are those of `solvers.whole_path.whole_path` (``lam_max``, ``tol``, ``time_limit``, ``proof`` a folder).
     solver : str, Solver or pair
-        As in `marginopt.solve`; ``"auto"`` chooses at the first value and stays. A value that the solver cannot read, such as
-        κ = 0 for the conic algorithms, is solved by the solver that ``auto`` chooses for it.
+        As in `marginopt.solve`; ``"auto"`` chooses at the first value, for all values. A value that the solver cannot read, such
+        as κ = 0 (no violations) for the conic algorithms, is solved by the solver that ``auto`` chooses for it.
     update : bool
         Whether a solve reuses the model and the points of earlier values. False builds every form anew, and every solve starts
         from the given ``start``, if any.
@@ -263,7 +267,7 @@ def path(
     cluster : distributed.Client or str, optional
         With ``update=False``: a Dask cluster (a client, or its scheduler's address), or "ray", this session's Ray cluster.
     options, **overrides
-        As in `marginopt.solve`, for each solve; a ``start`` is that of the first.
+        As in `marginopt.solve`, for each solve; a ``start`` is used by the first solve, with ``update=False`` by every one.
 
     Returns
     -------
@@ -300,7 +304,7 @@ def path(
             if results:
                 next_options = Options.of(common, start=_start(chosen, results, problem), **_carried(chosen, solved))
             if chosen is not None and _cannot_read(chosen, problem, model, parameter, values):
-                # as κ = 0, a QP that the conic algorithms do not read: whoever can solves this value
+                # such as κ = 0, a quadratic program that the conic algorithms do not read: auto chooses for this value
                 result = solve_problem(problem, "auto", dataclasses.replace(common, start=None, native={}))
             else:
                 result = solve_problem(problem, chosen or "auto", next_options, kept_model)
@@ -359,7 +363,7 @@ def _solve_independently(
 
 def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], threads: int | None) -> Result:
     problem, spec, options, out_of_reach = task
-    if out_of_reach:  # whoever can solves this value
+    if out_of_reach:  # auto chooses a solver for this value
         common = dataclasses.replace(spec.merge_options(options), start=None, native={})
         return solve_problem(problem, "auto", common.with_default_threads(threads))
     return solve_problem(problem, spec, options.with_default_threads(threads))
@@ -383,7 +387,7 @@ def _order(model: Model | StandardForm, parameter: str, values: Values, chosen: 
 
 
 def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mapping[str, Any]:
-    """Return the values that a hand-written algorithm takes over from the problems solved before."""
+    """Return the native options by which the solver reuses the problems solved before."""
     return chosen.reuse_options(solved) if solved and chosen is not None else {}
 
 
@@ -402,7 +406,7 @@ def _check(model: Model | StandardForm, parameter: str, values: Values) -> None:
 
 
 def _start(chosen: Solver | None, results: list[Result], problem: Model | StandardForm) -> dict[str, FloatArray] | None:
-    """Return the last point for a solver that takes starts and keeps no point of its own; else None."""
+    """Return the last point for a solver that takes starts and does not update its own model; else None."""
     if chosen is None or not results[-1].values:
         return None
     gives = chosen.info.gives

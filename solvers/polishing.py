@@ -26,37 +26,38 @@ from .records import Options
 
 #: Rows and bounds with less slack than this, relative to 1 + their constant, count as active when their equations are solved.
 _ACTIVE = 1e-6
-#: Residuals of a feasible point, and of one that misses its rows by rounding: more may seem to cost less.
+#: Largest relative residual of a feasible point, and of a point that violates its rows by rounding only.
 _FEASIBLE, _ROUNDED = 1e-9, 1e-12
-#: Shares of the largest continuous entry up to which an entry may be a zero: with rounding, within a solver's tolerance.
+#: Shares of the largest continuous entry below which an entry may be zero: but for rounding, and within a solver's tolerance.
 _NEARLY_ZERO = (1e-12, 1e-6)
-#: The same where the squares of such entries cost less than a feasible point may miss.
+#: The same share if the objective is at most `_FEASIBLE`, to which the squares of such entries add next to nothing.
 _SQUARED_NEARLY_ZERO = 1e-4
-#: Coefficients of active rows up to which their equations are solved where the objective is linear.
+#: Largest number of coefficients of active rows whose equations are solved for a linear objective.
 _LINEAR = 250_000
-#: Relative difference of objectives that violated rows explain.
+#: Relative difference of objectives that violated rows may explain.
 _GAINED = 1e-7
 
 
 def polish(
     form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None, seconds: float | None = None
 ) -> tuple[dict[str, FloatArray], str]:
-    """Return a better point with the integers of this one, and a note on its origin; the given one, rounded, has none.
+    """Return a better point with the integers of this one, and a note on its origin; empty for the given point, rounded.
 
-    Candidates are an interior point of the form with fixed integers (or of `Model.form_with_fixed_integers`, if simpler),
-    the solution of its active set's equations, and either one with zeros for small entries. Where the model's objective jumps,
-    each candidate is first replaced by the point beside it whose integers and cost exact arithmetic gives
-    (`Model.exact_point`), so that integers may change. The best candidate that is feasible to 1e-9 is
-    returned, the rounded input unless another one is better by more than rounding. Without a feasible candidate it is the one
-    that violates its constraints least.
+    Candidates are the given point with rounded integers, an interior point of the form with fixed integers (or of
+    `Model.form_with_fixed_integers`, if the model has a simpler form), the solutions of its active set's equations, and each of
+    these with zeros for small entries. If the model's objective jumps, each candidate is first replaced by a nearby point whose
+    integers and cost exact arithmetic gives (`Model.exact_point`), so that integers may change. The best candidate that is
+    feasible to 1e-9 is returned: the rounded input unless another is better by more than rounding. If no candidate is feasible,
+    it is the one that violates its constraints least.
 
     Parameters
     ----------
     form : StandardForm
+        The mixed-integer form.
     values : mapping of label to array
         The point, by block.
     model : Model, optional
-        The model of the form, which may know a simpler problem and counts exactly.
+        The model of the form, which may know a simpler form and evaluates its objective exactly.
     seconds : float, optional
         Limit of each interior-point solve; the last one is left out once they have passed.
     """
@@ -84,10 +85,10 @@ def polish(
 
 
 def _best(form: StandardForm, model: Model | None, candidates: list[tuple[FloatArray, str]]) -> tuple[FloatArray, str]:
-    """Return the best feasible candidate, an exactly counted one first; the one that misses least where none is feasible."""
+    """Return the best feasible candidate, of those moved to exact points first; without one the least violated candidate."""
     counted = [] if model is None else [(_recounted(form, model, point), source) for point, source in candidates]
     certified_points: list[tuple[Certificate, FloatArray, str]] = []
-    for group in (counted, candidates):  # where no counted point is allowed, one may be that is within rounding
+    for group in (counted, candidates):  # if no exact point is feasible, a candidate may be, within rounding
         certified = [(certify(form, form.split(point)), point, source) for point, source in group]
         if any(c.feasible(_FEASIBLE) for c, _, _ in certified):
             _, point, source = certified[_best_feasible([c for c, _, _ in certified])]
@@ -98,7 +99,7 @@ def _best(form: StandardForm, model: Model | None, candidates: list[tuple[FloatA
 
 
 def _recounted(form: StandardForm, model: Model, x: FloatArray) -> FloatArray:
-    """Return the point beside x that costs what its coefficients cost: within a solver's tolerance x itself may cost less."""
+    """Return the point near x with the exact cost of its coefficients: within a solver's tolerance x itself may cost less."""
     return form.join(model.exact_point(model.with_best_auxiliaries(form.split(x))))
 
 
@@ -116,7 +117,7 @@ def _completed(form: StandardForm, seconds: float | None) -> list[tuple[FloatArr
 
 
 def _with_zeros(form: StandardForm, x: FloatArray) -> Iterator[FloatArray]:
-    """Yield the point with zeros for entries that are small beside the largest continuous one."""
+    """Yield the point with zeros for entries that are small relative to the largest continuous entry."""
     count = 0
     for share in _NEARLY_ZERO:
         small = _residues(form, x, share)
@@ -126,13 +127,13 @@ def _with_zeros(form: StandardForm, x: FloatArray) -> Iterator[FloatArray]:
 
 
 def _residues(form: StandardForm, x: FloatArray, share: float) -> BoolArray:
-    """Return the mask of continuous entries that are at most so large a share of the largest, where bounds allow zero."""
+    """Return the mask of nonzero continuous entries of at most ``share`` of the largest whose bounds allow zero."""
     largest = float(np.abs(x[~form.integer]).max(initial=0.0))
     return ~form.integer & (x != 0.0) & (np.abs(x) <= share * largest) & (form.lower <= 0.0) & (form.upper >= 0.0)
 
 
 def _best_feasible(certificates: list[Certificate]) -> int:
-    """Return the index of the feasible point of the least objective; one that meets its rows to rounding may cost a little more.
+    """Return the index of the feasible point of the least objective; one that violates rows by rounding may cost a little more.
 
     A later point must be better by more than rounding, so that an incumbent of exactly zero, which stands first, stays.
     """
@@ -190,8 +191,8 @@ def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray
 def _on_active_set(form: StandardForm, x: FloatArray) -> list[FloatArray]:
     """Return the least solution of the equations of the (nearly) active constraints, and the solution nearest to x.
 
-    They differ where the equations leave a variable free, as the slack of a point without a cost. A linear objective has the
-    nearest one alone. The list is empty for cones that are not polyhedral, and for many equations of a linear objective.
+    The two differ if the equations leave a variable free, such as the slack of a point without a cost. A linear objective has
+    only the nearest one. The list is empty for cones that are not polyhedral, and for many equations of a linear objective.
     """
     if any(not isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
         return []

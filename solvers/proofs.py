@@ -18,7 +18,7 @@ from .parallel import Cluster, choose_executor
 
 
 def _checker_of(path: Path) -> ProofChecker[Any] | None:
-    """Return the checker of a log's format: of one of our solvers, or of one from outside."""
+    """Return the checker of a log's format, of a solver of this package or of another; None without one."""
     from .registry import EXTENSIONS, all_solvers  # imported here: the registry imports every solver
 
     log_format = _format(path)
@@ -59,18 +59,18 @@ def check_proof(
         The same on a Dask cluster (a client, or its scheduler's address), or "ray", this session's Ray cluster. A check in
         parallel trusts the workers, except for two parts drawn at random, which this process verifies again.
     cited : sequence of path-like, optional
-        Files of logs that the log cites (``earlier=`` of ``zero-one-bb``). Others are looked for beside the log. Each one is
-        verified, and must have the digest that is cited.
+        Files of logs that the log cites (``earlier=`` of ``zero-one-bb``). Cited logs that are not given are looked for in the
+        folder of the log. Each one is verified, and must have the digest that is cited.
 
     Returns
     -------
     ProofReport
-        ``valid`` only where every step holds; a damaged or wrong log is reported, whatever is wrong with it, never raised.
+        ``valid`` only if every step holds; a damaged or wrong log gives a report, never an error.
 
     Raises
     ------
     InputError
-        The model is none that such logs are about, ``cluster`` no cluster.
+        Logs of this format are not about such models, or ``cluster`` is no cluster.
     """
     if isinstance(model, Question):
         return _check_question(path, model, jobs, cluster, cited)
@@ -106,7 +106,7 @@ def _no_checker(path: Path) -> str:
 
 
 def _format(path: Path) -> str:
-    """Return the format that the first line states; empty where it states none or cannot be read."""
+    """Return the format that the first line states; empty if it states none or cannot be read."""
     try:
         return str(json.loads(next(log_lines(path)))["format"])
     except Exception:  # noqa: BLE001 - a file may be wrong in every way

@@ -1,5 +1,8 @@
 """A standard form in rational arithmetic, for exact verification: float64 data are rational numbers.
 
+The form is min ½x'Px + q'x + r subject to F_k x + g_k in K_k and bounds; z_k are multipliers of its rows, and the slopes of its
+variables are the entries of q - Σ F_k'z_k (without q for Farkas multipliers).
+
 Exact are the objective, every row, violations of linear rows and bounds, membership in second-order and rotated cones (squares),
 convexity (pivots of LDL'), and the Lagrangian bound from multipliers of linear rows. Violations of semidefinite cones are
 computed in float64, since svec holds √2, and so are violations of exponential and power cones.
@@ -36,7 +39,7 @@ from ..models.program.form import Constraint, StandardForm
 
 #: Coefficients of a form, P included, above which rational arithmetic is refused (about a minute).
 MAX_NONZEROS = 200_000
-#: Unknowns of a linear system solved in rational arithmetic, at most.
+#: Largest number of unknowns of a linear system that is solved in rational arithmetic.
 MAX_UNKNOWNS = 120
 
 #: A vector of rational numbers.
@@ -136,8 +139,9 @@ class RationalForm:
         """Return an exact lower bound of a convex form's optimum from multipliers of any quality; None if none follows.
 
         The multipliers are clipped into the duals of the linear cones (multipliers of other cones count as zero). The slope of
-        free variables is corrected to zero exactly, by the quadratic's tangent point or by a correction of the multipliers. A
-        variable without a bound takes the bound that one round of propagation over the rows gives.
+        the Lagrangian in free variables is corrected to zero exactly, by the point at which the quadratic's tangent is taken, or
+        (linear programs) by a correction of the multipliers. A variable without a bound takes the bound that one pass of
+        propagation over the rows gives.
         """
         return _lagrangian_bound(self, x, multipliers)
 
@@ -297,7 +301,7 @@ def _constant(rational: RationalForm, z: Mapping[str, Vector]) -> Fraction:
 
 
 def _tangent(rational: RationalForm, hat: Vector, d: Vector, free: list[int]) -> bool:
-    """Move ``hat`` on the free variables until P hat + d vanishes there; return False if that is not possible."""
+    """Move the tangent point ``hat`` on the free variables until P hat + d vanishes there; False if that is not possible."""
     if not free:
         return True
     if not rational.P:
@@ -322,7 +326,7 @@ def _tangent(rational: RationalForm, hat: Vector, d: Vector, free: list[int]) ->
 
 
 def _corner(slope: Vector, lower: Bounds, upper: Bounds) -> Fraction | None:
-    """Return Σ min over [l_j, u_j] of slope_j x_j."""
+    """Return Σ min over [l_j, u_j] of slope_j x_j; None if it is -∞."""
     value = Fraction(0)
     for s, low, high in zip(slope, lower, upper, strict=True):
         if s:
@@ -334,7 +338,10 @@ def _corner(slope: Vector, lower: Bounds, upper: Bounds) -> Fraction | None:
 
 
 def _correct(rational: RationalForm, z: dict[str, Vector], hat: Vector, free: list[int]) -> bool:
-    """Correct the non-zero multipliers so that free variables (of linear programs) have slope zero, exactly."""
+    """Correct the non-zero multipliers of a linear program so that free variables have slope zero, exactly.
+
+    Return False if that is not possible, or a multiplier of an inequality becomes negative.
+    """
     if rational.P or not free:
         return False
     used = [(c.label, i) for c in rational.form.constraints if c.label in z for i, p in enumerate(z[c.label]) if p]
@@ -384,11 +391,12 @@ def _propagate(row: list[tuple[int, Fraction]], g: Fraction, lower: Bounds, uppe
             upper[j] = implied if upper[j] is None else upper[j]
 
 
-#: Multiplications of one elimination at most (a second, with the digits that data of 53 bits grow to), and corrections.
+#: Largest number of multiplications of an elimination (a second, as digits grow), and of corrections of the multipliers.
 _MAX_OPERATIONS, _ROUNDS = 60_000, 6
 #: Multipliers times the size of their row below this share of the largest are rounding.
 _ROUNDING = 1e-11
 
+#: A linear row: coefficients by column, constant, whether an equation.
 _Row = tuple[dict[int, Fraction], Fraction, bool]
 
 
@@ -427,7 +435,7 @@ def farkas_exists(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> 
 
 
 def _rows_of_ray(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> tuple[list[_Row], dict[int, Fraction]]:
-    """Return the linear rows (coefficients, constant, whether an equality), and the multipliers of the participating ones."""
+    """Return the linear rows, and the multipliers of those that take part, by the row's number."""
     rational = RationalForm(form)
     rows: list[_Row] = []
     values: list[float] = []
@@ -437,7 +445,7 @@ def _rows_of_ray(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> t
             rows += [(dict(row), Fraction(g), equal) for row, g in rows_of_c]
             values += np.ravel(np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)).tolist()
     sizes = [float(max(map(abs, (*row.values(), constant)))) for row, constant, _ in rows]
-    parts = [v * size for v, size in zip(values, sizes, strict=True)]  # of the sums: rows may be of very different sizes
+    parts = [v * size for v, size in zip(values, sizes, strict=True)]  # the sizes of rows may differ much
     threshold = _ROUNDING * max(map(abs, parts), default=0.0)
     return rows, {
         i: Fraction(values[i]) for i, part in enumerate(parts) if part > threshold or (rows[i][2] and part < -threshold)
@@ -445,7 +453,7 @@ def _rows_of_ray(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> t
 
 
 def _ray_slopes(n: int, rows: list[_Row], z: Mapping[int, Fraction]) -> Vector:
-    """Return -Σ F'z."""
+    """Return the slopes -Σ F'z."""
     slopes = [Fraction(0)] * n
     for i, multiplier in z.items():
         for j, v in rows[i][0].items():
@@ -498,7 +506,7 @@ def _multiplications(form: StandardForm) -> int:
 
 
 def _recession(form: StandardForm) -> StandardForm:
-    """Return the form of the recession cone, the directions in which every point may go on without end."""
+    """Return the form whose points are the directions in which every point of the form may move without end."""
     return form.replace(
         constraints=tuple(replace(c, g=np.zeros(c.rows)) for c in form.constraints),
         lower=np.where(np.isfinite(form.lower), 0.0, -np.inf),
@@ -535,7 +543,7 @@ def _corrected_ray(rational: RationalForm, d: FloatArray, share: float) -> Vecto
 
 
 def _zero_rows(c: Constraint, d: FloatArray, share: float) -> FloatArray:
-    """Return the rows that must be zero along d: of equations all, else those of a half-line or a cone that are rounding."""
+    """Return the mask of rows that must be zero along d: all equations, and inequalities and cones whose values are rounding."""
     movement, terms = np.abs(c.F @ d).reshape(-1, c.cone.group_size), (abs(c.F) @ np.abs(d)).reshape(-1, c.cone.group_size)
     is_zero = movement.max(axis=1, initial=0.0) <= share * terms.max(axis=1, initial=0.0)
     return np.repeat(is_zero | isinstance(c.cone, Zero), c.cone.group_size)

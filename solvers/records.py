@@ -72,11 +72,11 @@ class TraceRow:
     iteration : int
         Iterations (or nodes of a tree search) done.
     seconds : float
-        Since the start of the solve.
+        Seconds since the start of the solve.
     objective : float
-        Of the current (incumbent) point, minimised; NaN where there is none.
+        Objective of the current (incumbent) point, minimised; NaN without one.
     bound : float
-        Lower bound; NaN where there is none, as before an interior point's points are feasible.
+        Lower bound; NaN without one, such as before the points of an interior-point method are feasible.
     active : int
         Size of the active set (support vectors, open nodes); -1 where it has no meaning.
     columns : int
@@ -106,6 +106,7 @@ class Trace(Displayable, Tabular):
     Parameters
     ----------
     rows : tuple of TraceRow
+        The rows.
     """
 
     rows: tuple[TraceRow, ...] = ()
@@ -226,17 +227,17 @@ class Update:
 class Answer:
     """The answer of a solver before certification. All values in the form's minimisation sense.
 
-    A backend fills in all that it knows, for the (bridged) form that it was given; an algorithm gives its point, its bound and
-    what is peculiar to it, and the driver adds status, objective, iterations, trace and times.
+    A backend fills in all fields that it knows, for the (bridged) form that it was given. An algorithm gives its point, its bound
+    and its particular fields, and the driver adds status, objective, iterations, trace and times.
 
     Parameters
     ----------
     status : Status
-        The solver's claim in our vocabulary.
+        The solver's claim.
     native_status : str
         The solver's own name of its status.
     values : mapping of label to array, optional
-        Primal point by block of the form; None where there is none.
+        Primal point by block of the form; None without one.
     multipliers : mapping of label to array, optional
         z_k by constraint, by the signs of `models.program.form`: in the dual cone (free for equalities), and
         P x + q = Σ F_k'z_k + ζ.
@@ -244,7 +245,7 @@ class Answer:
         The reduced costs ζ, multipliers of the bounds; None counts as zeros where multipliers are given (a solver whose bounds
         were rows).
     objective, bound : float, optional
-        As claimed by the solver.
+        Objective and bound that the solver claims.
     proved : bool
         Whether ``bound`` is proved by the solver's own arithmetic on valid dual points, rather than claimed.
     root_bound : float, optional
@@ -256,7 +257,9 @@ class Answer:
     stationarity : float, optional
         First-order residual of a nonconvex problem, where the algorithm measures one.
     nodes, iterations : int, optional
+        Nodes of a tree search, and iterations.
     trace : Trace
+        The rows of the run.
     history : sequence of mapping
         Records of an algorithm's outer iterations, one for each.
     build_seconds, solve_seconds : float
@@ -264,7 +267,7 @@ class Answer:
     compile_seconds : float
         Time of compiling loops, once for a machine, most of it before the solving began.
     version : str
-        The solver's version; that of this package where it is empty.
+        The solver's version; if empty, that of its package is taken.
     bridges : tuple of str
         The reformulations between the form and what the solver read, in order.
     update : Update, optional
@@ -277,7 +280,7 @@ class Answer:
     model : Model, optional
         The model at the parameters that the solver determined, to which point, multipliers and certificate belong.
     same_problem : bool
-        Whether ``model`` states the given problem with other constants (a big-M from the point found), so that its bounds hold
+        Whether ``model`` is the given problem with other constants (a big-M from the point found), so that its bounds hold
         for the given problem. Otherwise it is an inner problem, whose bounds hold for itself alone.
     write_error : WriteError, optional
         The error of a file that the run could not write (a proof log): ``solve`` raises it, with the result.
@@ -350,11 +353,11 @@ class Answer:
 Callback: TypeAlias = Callable[[TraceRow], "bool | None"]
 
 
-#: Numbers with the least that they may be and the value from which on they are no limit.
+#: Options that are numbers, each with its least value and the value from which it is no limit.
 _NUMBERS = (("time_limit", 0.0, 1e9), ("tol", 1e-16, None), ("memory_limit", 0.0, 1e18))
-#: The largest count that every solver takes: no run comes so far.
+#: The largest count that every solver takes: no run reaches it.
 _COUNT = 2**31 - 1
-#: Counts with the least and the most that they may be; a larger one is that. OpenMP reserves memory for every thread.
+#: Options that are counts, each with its least and its largest value; larger ones are lowered. OpenMP reserves memory by thread.
 _COUNTS = (
     ("threads", 1, 1024), ("iteration_limit", 1, _COUNT), ("node_limit", 1, _COUNT), ("trace_every", 1, _COUNT), ("seed", 0, None)
 )  # fmt: skip
@@ -388,26 +391,27 @@ class Options:
     Parameters
     ----------
     time_limit : float, optional
-        Seconds of solving; no limit where it is not given, infinite, or 1e9 at least. Preparations of an algorithm of this
-        package count. Compiling loops before the run does not, nor do most solvers of other packages count building their model.
+        Seconds of solving; None, infinity, or 1e9 and more are no limit. Preparations of an algorithm of this package count.
+        Compiling loops before the run does not count, nor, for most solvers of other packages, building their model.
     tol : float, optional
-        Relative gap at which to stop, (primal - bound)/max(|primal|, |bound|), below 1. Where it is not given each solver takes
-        its record's, 1e-6 unless its record says otherwise.
+        Relative gap at which to stop, (objective - bound)/max(|objective|, |bound|), below 1. By default each solver has its own
+        (`SolverInfo.tolerance`), mostly 1e-6.
     threads : int, optional
-        Threads the solver may use, 1,024 at most, and in solvers of other packages as many as there are processors; all where it
-        is not given.
+        Threads the solver may use, 1,024 at most, and in solvers of other packages as many as there are processors; by default
+        all.
     seed : int
         Seed of whatever the solver draws.
     iteration_limit, node_limit : int, optional
+        Largest numbers of iterations, and of nodes of a tree search.
     memory_limit : float, optional
-        Bytes.
+        Largest memory, in bytes.
     trace_every : int, optional
         Iterations between two rows of the trace, at least; with 1 the trace has every row that the solver reports, some 300 bytes
-        each. Where it is not given, rows are taken by time and thinned to 4,096.
+        each. By default rows are taken by time and thinned to at most 4,096.
     verbose : bool
         Whether the solver writes its own log to standard output, or into the notebook.
     log_file : str or Path, optional
-        A file to which the solver's own log is added; of algorithms of this package, a line for each row of the trace.
+        A file to which the solver's own log is added; for algorithms of this package, a line for each row of the trace.
     progress : bool
         Whether to show one line with the current gap, rewritten in place.
     start : mapping of label to array, optional
@@ -503,7 +507,7 @@ class Options:
         return default if self.tol is None else self.tol
 
     def residual_tolerance(self, default: float) -> float:
-        """Return the relative gap from which a backend sets the tolerances of a continuous solver: that asked for, 1e-3 at most.
+        """Return the relative gap from which a backend sets the tolerances of a continuous solver: ``tol``, but at most 1e-3.
 
         Residuals follow these tolerances, and the objective of a point that violates its rows by more proves nothing.
         """
@@ -528,7 +532,7 @@ class Options:
         return self if limit <= seconds else replace(self, time_limit=max(seconds, 1e-3))
 
     def with_default_threads(self, threads: int | None) -> Options:
-        """Return these options with ``threads`` as the number of threads, where they state none of their own."""
+        """Return these options with ``threads`` as the number of threads, if they have none of their own."""
         return self if self.threads is not None or threads is None else replace(self, threads=threads)
 
     def record(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The registry of solvers by name, the solver that a call asks for (`SolverSpec`), and the choice of ``auto``.
+"""The registry of solvers by name, the specification of a solver in a call (`SolverSpec`), and the choice of ``auto``.
 
 *Registry.* `get_solver` looks a solver up by name, `all_solvers` returns all, and `solvers` is the table with their state. No
 list is kept by hand: a scan finds every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
@@ -72,18 +72,18 @@ def _modules() -> tuple[object, ...]:
 
 
 def _own() -> dict[str, Solver]:
-    """Return the solvers of this package, those that it discovers in others included."""
+    """Return the solvers of this package, with those that it discovers in other packages."""
     return {**_static(), **_discovered()}
 
 
 def _is_builtin(solver: Solver) -> bool:
-    """Return whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
+    """Return whether this object is a solver of the package's own registry: not of another package, nor made by a user."""
     of_name = _of_name(solver.info.name)
     return of_name is not None and resolve_deferred(of_name) is resolve_deferred(solver)
 
 
 def _of_name(name: str) -> Solver | None:
-    """Return our solver of this name; CVXPY and Pyomo are imported, to find theirs, only where it is none of the others."""
+    """Return the package's solver of this name, or None; CVXPY and Pyomo are searched only if no listed solver has the name."""
     return next((table()[name] for table in (_static, _discovered) if name in table()), None)
 
 
@@ -100,17 +100,17 @@ EXTENSIONS: extensions.PluginRegistry[Solver] = extensions.PluginRegistry(
 
 
 def all_solvers(*, discover: bool = True) -> dict[str, Solver]:
-    """Return every solver by name, those found at run time and those from outside included; some are records (`DeferredSolver`).
+    """Return every solver by name; solvers whose module is not imported yet are `DeferredSolver` objects.
 
     Parameters
     ----------
     discover : bool
-        Whether to look for solvers that other packages bring.
+        Whether to include solvers found at run time, of other packages, and registered in this session.
 
     Returns
     -------
     dict of str to Solver
-        By name.
+        The solvers by name.
     """
     return {**_own(), **EXTENSIONS.usable()} if discover else dict(_static())
 
@@ -194,7 +194,7 @@ def solvers_that_read(model: Model) -> list[str]:
 def _reads(solver: Solver, model: Model) -> bool:
     try:
         return solver.obstacle(model) is None
-    except (TooLargeError, UnsupportedModelError):  # whoever needs the form cannot read a problem that has none
+    except (TooLargeError, UnsupportedModelError):  # the solver needs the form, and the problem has none
         return False
 
 
@@ -205,7 +205,7 @@ class SolverTable(Displayable, Tabular):
     Parameters
     ----------
     rows : tuple of dict
-        Of each solver: name, reads and gives (see `SolverInfo`), installed ("yes" or "no"), version, licence, summary,
+        For each solver: name, reads and gives (see `SolverInfo`), installed ("yes" or "no"), version, licence, summary,
         time_limit_caveat, reference.
     """
 
@@ -279,9 +279,9 @@ def _version(solver: Solver) -> str:
     return installed_version(package) or "unknown"
 
 
-# The solver that a call asks for: by name, as an object, or either with options of its own.
+# The solver of a call: by name, as an object, or either with options of its own.
 
-#: What is taken wherever a solver is asked for: ``"smo"``, ``SMO(precision="double")``, ``("smo", {"tol": 1e-9})``.
+#: A solver as an argument: ``"smo"``, ``SMO(precision="double")``, ``("smo", {"tol": 1e-9})``.
 SolverLike: TypeAlias = str | Solver | tuple[str | Solver, Mapping[str, Any]]
 
 
@@ -298,7 +298,7 @@ class SolverSpec:
     label : str
         The solver's name, with the parameters and options that differ from the defaults.
     solver : Solver, optional
-        None stands for ``auto``, which chooses for each model.
+        The solver; None stands for ``auto``, which chooses for each model.
     native_options : mapping
         Options for this solver alone, common ones and its own; they take precedence over those of the call.
     """
@@ -329,8 +329,13 @@ class SolverSpec:
     def key(self) -> Any:
         """Plain data that identify the solver, its parameters and its options in the key of a report's stored cell.
 
-        A solver of the registry is its name, so that reports that named it are found again; any other is its name, its class and
-        its parameters.
+        For a solver of the registry it is the name, so that stored cells are found by name; for any other solver it is the name,
+        the class and the parameters.
+
+        Raises
+        ------
+        InputError
+            The solver or its options are no plain data.
         """
         try:
             name = _of_auto() if self.solver is None else _of_solver(self.solver)
@@ -341,7 +346,7 @@ class SolverSpec:
             ) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle a built-in solver by name (some are made at run time), any other as it is."""
+        """Pickle a built-in solver by name (some classes are made at run time), any other solver as an object."""
         if self.solver is not None and _is_builtin(self.solver):
             return _by_name, (self.label, self.solver.info.name, self.native_options)
         return SolverSpec, (self.label, self.solver, self.native_options)
@@ -392,7 +397,7 @@ def _by_name(label: str, name: str, native_options: Mapping[str, Any]) -> Solver
 
 
 def _of_auto() -> Any:
-    """Return the key of ``auto``, with the session's solvers that it may take: another session may choose otherwise."""
+    """Return the key of ``auto``, with the session's solvers that it may choose: another session may choose otherwise."""
     ranked_in_session = {name: solver for name, solver in sorted(EXTENSIONS.session.items()) if solver.info.rank}
     return ["auto", {name: _of_object(solver) for name, solver in ranked_in_session.items()}] if ranked_in_session else "auto"
 
@@ -407,7 +412,7 @@ def _of_object(solver: Solver) -> Any:
 
 
 def _is_registered(solver: Solver) -> bool:
-    """Return whether its name leads to it, or to one of the same class and parameters: in this session and in any other."""
+    """Return whether in every session the solver's name leads to it, or to a solver of the same class and parameters."""
     if solver.info.name in EXTENSIONS.session:
         return False  # another session may give the name to another solver
     try:
@@ -442,8 +447,8 @@ def _parameters(solver: object) -> dict[str, Any]:
 
 # The choice of ``auto``: the first solver by the ranks in the records that is installed, licensed and able.
 #
-# Solvers that the session registered compete with ours. Those of other packages come after all of these, so that installing a
-# package changes no result: they serve models that nobody else reads.
+# Solvers that the session registered compete with those of this package. Solvers of other packages come last, so that installing
+# a package changes no result: they serve models that no other solver reads.
 
 
 def choose_solver(
@@ -451,8 +456,13 @@ def choose_solver(
 ) -> tuple[str, str]:
     """Return the name of the solver for this problem and the reason in one sentence.
 
-    ``only_open`` leaves out commercial solvers, and ``without`` the named ones, which have been tried. After these, solvers that
-    read the form come before those that read the structure, whose arithmetic is alike.
+    ``only_open`` leaves out commercial solvers, and ``without`` the named ones, which have been tried. With ``without``, solvers
+    that read the form come before those that read the structure, whose arithmetic is alike.
+
+    Raises
+    ------
+    UnsupportedModelError
+        No installed solver reads the model.
     """
     passed: list[str] = []
     obstacles: list[str] = []
@@ -491,7 +501,7 @@ def solvers_by_rank(purpose: Purpose, solvers: Mapping[str, Solver]) -> list[Sol
 def _candidates(model: Model) -> Iterator[Solver]:
     """Yield every solver ranked for the model's class, those of other packages last and only when they are needed.
 
-    Solvers that read structure come first: the class of the others needs the form, which these do without.
+    Solvers that read structure come first: they need no form, while the class of all others follows from the form.
     """
     session = EXTENSIONS.session
     candidates = {**all_solvers(discover=False), **session}

@@ -41,7 +41,7 @@ class NamedSolver(Solver):
 
 
 def _tolerance_of(solver: str) -> float:
-    """Return the default tolerance of a solver that is here, or that of most."""
+    """Return the default tolerance of a solver of the registry, else the default of `SolverInfo`."""
     try:
         return get_solver(solver).info.tolerance
     except MarginoptError:
@@ -51,7 +51,12 @@ def _tolerance_of(solver: str) -> float:
 def recertify(result: Result, model: Model | StandardForm, noun: str = "the result") -> Result:
     """Return the result with every claim recomputed from the model; a bound that only the solver can prove becomes a claim.
 
-    ``noun`` is the subject of error messages: the file that holds the result, where it comes from one.
+    ``noun`` is the subject of error messages, such as the file of the result.
+
+    Raises
+    ------
+    DataError
+        The result is of other data or parameters than the model, or does not fit it.
     """
     subject = as_model(model)
     digest = fingerprint(subject)
@@ -70,7 +75,7 @@ def recertify(result: Result, model: Model | StandardForm, noun: str = "the resu
             name: np.asarray(value) if isinstance(value, list) else value for name, value in answer.optimised_parameters.items()
         }
         answer = replace(answer, model=subject.at_solution(parameters))
-    if result.reduced is not None:  # they are of the form that was solved
+    if result.reduced is not None:
         answer = replace(answer, reduced=(answer.model or subject).form.join(result.reduced))
     tol = result.options.get("tol")
     try:
@@ -88,8 +93,9 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     Parameters
     ----------
     result : Result
+        The result.
     model : Model or StandardForm
-        What was solved. (A result keeps no data; it keeps their digest, which must agree.)
+        The model that was solved; its digest must agree with the result's.
     exact : bool
         Whether to verify in rational arithmetic as well, which takes floating-point numbers as exact; up to
         `solvers.rational.MAX_NONZEROS` coefficients.
@@ -163,11 +169,11 @@ def _no_exact_bound_reason(result: Result) -> str:
     return "no bound follows from these multipliers in rational arithmetic"
 
 
-# Multipliers against finite differences: what the optimum does when a right-hand side moves.
+# Multipliers against finite differences: changes of the optimum when a constant g_i of a row F x + g moves.
 #
-# φ(g) = min of the form as a function of one g_i is convex for a convex form, and the multiplier z_i is one of its
-# subgradients turned: φ'(-) ≤ -z_i ≤ φ'(+). The two one-sided differences of two further solves enclose it up to what the
-# solver's accuracy makes of a difference.
+# φ(g_i), the form's optimum as a function of one g_i, is convex for a convex form, and -z_i is one of its subgradients: -z_i lies
+# between the left and the right derivative of φ. The two one-sided differences of two further solves enclose -z_i up to the
+# error that the solver's accuracy causes.
 
 
 def check_duals(
@@ -184,11 +190,11 @@ def check_duals(
     Parameters
     ----------
     result : Result
-        Of a continuous form, with multipliers.
+        The result of a continuous form, with multipliers.
     model : Model or StandardForm
-        What was solved.
-    max_rows : int
-        Limit of the rows, which are drawn by ``seed``: every one costs two solves.
+        The model that was solved.
+    max_rows, seed : int
+        Largest number of rows, and the seed by which they are drawn: every row costs two solves.
     step : float
         Change of g_i, relative to 1 + |g_i|.
     solver : str, Solver or pair

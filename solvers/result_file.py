@@ -35,13 +35,14 @@ from .result_checks import NamedSolver, recertify
 
 #: Version of the stored layout, the only one that is read.
 RESULT_VERSION = 2
-#: Mappings of label to array, of the result and of its answer.
+#: Fields that are mappings of label to array, of the result and of its answer.
 _JUDGED, _SAID = ("values", "reduced"), ("multipliers", "farkas", "ray")
+#: Plain fields of the result; below, those of the answer: numbers that may be missing, times, and all plain ones.
 _PLAIN = ("model", "solver", "evidence", "ray_residual", "picked", "licence", "maximise")
 _OPTIONAL = ("objective", "bound", "root_bound", "stationarity", "nodes", "iterations")
 _TIMES = ("build_seconds", "solve_seconds", "compile_seconds")
 _SAID_PLAIN = ("native_status", *_OPTIONAL, *_TIMES, "proved", "version", "bridges", "polished")
-#: Relative gap of an optimum where a file does not say it: the loosest that a solver has by default.
+#: Relative gap of an optimum if a file does not state it: the loosest that a solver has by default.
 _LOOSEST = 1e-3
 _TRACE = ("iteration", "seconds", "objective", "bound", "active", "columns")
 #: Largest number of results that a file may hold: a larger one is damage.
@@ -49,19 +50,27 @@ _MOST_RESULTS = 10**6
 
 
 def save_result(result: Result, path: str | Path) -> Path:
-    """Write a result to ``path`` (suffix .npz is added where it is missing) and return the path.
+    """Write a result to ``path`` (a missing suffix .npz is added) and return the path.
 
-    The point is the judged one; the solver's own, before it was completed and polished, is not kept, nor is a model whose
-    parameters the solver moved (the parameters are).
+    The stored point is the certified one, not the solver's own before it was completed and polished. Parameters that the solver
+    optimised are stored, the model at these parameters is not.
 
     Parameters
     ----------
     result : Result
+        The result to store.
     path : str or Path
+        The file.
 
     Returns
     -------
     Path
+        The file that was written.
+
+    Raises
+    ------
+    WriteError
+        The file cannot be written.
     """
     return write_arrays(_npz(path), _arrays(result))
 
@@ -140,7 +149,7 @@ def _npz(path: str | Path) -> Path:
 
 def _given(path: str | Path) -> Path:
     file = Path(path)
-    return file if file.exists() or not file.name else _npz(file)  # the name that it was saved under
+    return file if file.exists() or not file.name else _npz(file)  # the name with the suffix that writing adds
 
 
 def _arrays(result: Result) -> dict[str, Any]:
@@ -185,14 +194,15 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
     Parameters
     ----------
     path : str or path
+        The file.
     model : Model or StandardForm, optional
-        What was solved. Given, the claims of the file are certified anew from it; without it they are as stored, which the
-        result says (``unverified``): a file can be edited.
+        The model that was solved. If it is given, the claims of the file are certified anew from it. Without it they are as
+        stored, which ``unverified`` of the result says: a file can be edited.
 
     Returns
     -------
     Result
-        With a certificate recomputed from ``model``; without a model the file's claims alone, and ``unverified``.
+        The result with a certificate recomputed from ``model``; without a model with the file's claims alone.
 
     Raises
     ------
@@ -210,7 +220,7 @@ def _judged(result: Result, path: str | Path, model: Model | StandardForm | None
         return replace(result, unverified=f"claims as stored in {Path(path).name}, not verified: give load_result the model")
     try:
         return recertify(result, model, str(path))
-    except READ_ERRORS as error:  # labels fit, and what was moved is no parameter of the model
+    except READ_ERRORS as error:  # labels fit, but a stored parameter is none of the model
         raise DataError(
             f"{path} holds what the model cannot be certified with: {describe_read_error(error)}", name="model", file=path
         ) from error
@@ -316,7 +326,7 @@ def _trace(arrays: Mapping[str, Any], steps: list[str]) -> Trace:
 
 
 def _plain(value: Any) -> Any:
-    """Return details as JSON: arrays become lists, objects that JSON does not have their text."""
+    """Return details as JSON values: arrays become lists, and objects that JSON does not have become text."""
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -328,7 +338,7 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-#: Words of the solvers' files, the more particular first.
+#: Status by words of the solvers' files, the more particular words first.
 _WORDS = (
     ("infeasible or unbounded", Status.FAILED),
     ("inf_or_unbd", Status.FAILED),
@@ -350,24 +360,25 @@ _WORDS = (
 
 
 def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float | None = None) -> Result:
-    """Read a solver's solution file and judge it as if it had been solved here.
+    """Read a solver's solution file and certify its claims from the model; the point is not improved.
 
     Parameters
     ----------
     model : Model or StandardForm
-        What was handed over, by `Model.write` or ``to_gurobi``, ``to_mosek``, ...
+        The model that the solver was given, by `Model.write` or ``to_gurobi``, ``to_mosek``, ...
     path : str or path
-        Gurobi ``.sol``, SCIP ``.sol``, HiGHS solution files (style 0), CPLEX ``.sol``, CBC's, MOSEK ``.sol .bas .int``, AMPL
-        ``.sol`` (beside the ``.nl`` file it belongs to), MIPLIB's, or a name and a number a line; told apart by their contents.
+        The file: Gurobi ``.sol``, SCIP ``.sol``, HiGHS solution files (style 0), CPLEX ``.sol``, CBC's, MOSEK ``.sol .bas .int``,
+        AMPL ``.sol`` (beside the ``.nl`` file that it belongs to), MIPLIB's, or a name and a number a line. The kind follows from
+        the content.
     tol : float, optional
-        Relative gap by which an optimum counts as supported; 1e-6 where it is not given.
+        Relative gap up to which an optimum counts as supported; by default 1e-6.
 
     Returns
     -------
     Result
-        ``solver`` is the solver that wrote the file, "unknown" where the file does not name it. The status is the file's claim,
-        lowered where the certificate does not support it; a file without a claim (Gurobi's) counts as interrupted, unless its gap
-        is closed. Multipliers of a claim of infeasibility are its proof, checked, in ``farkas``.
+        ``solver`` is the solver that wrote the file, "unknown" if the file does not name it. The status is the file's claim,
+        lowered if the certificate does not support it; a file without a claim (Gurobi's) counts as interrupted, unless its gap
+        is closed. Multipliers of a claim of infeasibility are in ``farkas``, checked as its proof.
 
     Raises
     ------
@@ -406,15 +417,17 @@ def write_solution(
     ----------
     model : Model or StandardForm
     values : mapping of name to array or number
-        ``result.values``; by block, or by the names of single variables.
+        The point by block (``result.values``), or by the names of single variables.
     path : str or Path
+        The file.
     program : str or Path, optional
-        The program's file that the solution is for: variables have their names in it, such as ``x[1]`` or ``e.2``. Without it
-        they have those of the file that `Model.write` makes, ``x_1`` and ``v_e_2``, since not every reader takes all signs.
+        The program's file that the solution is for: variables have the names of that file, such as ``x[1]`` or ``e.2``. By
+        default variables have the names of the file that `Model.write` makes, ``x_1`` and ``v_e_2``, which every reader takes.
 
     Returns
     -------
     Path
+        The file that was written.
 
     Raises
     ------

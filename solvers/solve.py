@@ -34,17 +34,17 @@ from .judgement import form_that_fits, judge
 from .records import Answer, Options, Status
 from .registry import SolverLike, SolverSpec, choose_solver, get_solver, require, resolve_solver, solvers_that_read
 
-#: Violation of a constraint between constants, relative, that counts as rounding.
+#: Relative violation of a constraint without variables that counts as rounding.
 _EXACT = 1e-9
-#: The largest numbers of a form that a solver is given.
+#: The largest absolute value of a form's data.
 _LARGEST = 1e150
-#: Share of the time limit (and seconds at least) in which an answer is certified after it.
+#: Share of the time limit, and least number of seconds, for the certification of an answer after the limit.
 _CERTIFYING = 0.1
-#: Solvers that ``auto`` tries after its first, and bytes of a form (with an operator written out) up to which it does.
+#: Largest number of solvers that ``auto`` tries after its first, and of bytes of a form (with a dense P) for which it does.
 _MORE, _WRITTEN_OUT = 3, 1e8
-#: Residual up to which a point is compared by its objective.
+#: Residual up to which a point counts as feasible when answers are ranked.
 _FEASIBLE = 1e-6
-#: Ends after which another solver may do better; limits are what was asked for, and all others are answers.
+#: Statuses after which ``auto`` tries another solver.
 _UNMET = frozenset({Status.STALLED, Status.INACCURATE, Status.FAILED})
 #: The native status of a solver that did not get its model within the time limit.
 NOT_CALLED = "time limit before the call"
@@ -56,19 +56,21 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
     Parameters
     ----------
     model : Model or StandardForm
+        The problem.
     solver : str, Solver or pair
-        A name of ``marginopt.solvers.table()``, a solver object, either of them with its options, ``("smo", {"tol": 1e-9})``, or
-        ``"auto"``.
+        A name of ``marginopt.solvers.table()``, a solver object, a pair of either with its options, ``("smo", {"tol": 1e-9})``,
+        or ``"auto"``.
     options : Options, optional
         Common options, kept for several calls; keywords prevail over them.
     **overrides
         Common options: ``time_limit``, ``tol``, ``threads``, ``seed``, ``iteration_limit``, ``node_limit``, ``memory_limit``,
         ``trace_every``, ``verbose``, ``log_file``, ``progress``, ``start``, ``callback`` (see `marginopt.solvers.Options`). All
-        others are the solver's own options by its own names, passed through untouched; an unknown one is an error.
+        others are the solver's own options by its own names, passed to it unchanged; an unknown one is an error.
 
     Returns
     -------
     Result
+        The certified answer.
 
     Raises
     ------
@@ -78,8 +80,10 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
         The solver cannot read the model; the message says what is missing and which solvers can.
     MissingPackageError, LicenceError
         The solver is not installed, or its licence does not cover the model.
+    SolverError
+        The solver refuses the problem or fails with an error of its own.
     WriteError
-        A proof log that was asked for could not be written (a full disk); its ``result`` is what the search had found by then.
+        A requested proof log could not be written (a full disk); the error's ``result`` is the search's result up to then.
     """
     return solve_problem(model, solver, Options.of(options, **overrides))
 
@@ -87,10 +91,11 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
 def solve_problem(
     problem: Model | StandardForm, solver: SolverLike | SolverSpec, options: Options, kept_model: KeptModel | None = None
 ) -> Result:
-    """Solve a model (or a bare form) by a solver, or by the one chosen, and judge the answer.
+    """Solve a model (or a bare form) by a solver, or by one that ``auto`` chooses, and certify the answer.
 
-    Where ``auto``'s first solver ends without meeting the tolerance, the next ones by rank are tried, and the best answer is
-    returned. ``kept_model`` holds a backend's own model between the calls of one path. Errors are those of `solve`.
+    If the first solver of ``auto`` ends without meeting the tolerance, up to three more are tried by rank, and the best answer is
+    returned; not on a path, nor with native options. ``kept_model`` holds a backend's own model between the calls of one path.
+    Errors are those of `solve`.
     """
     begin = time.perf_counter()
     model = as_model(problem)
@@ -109,10 +114,10 @@ def solve_problem(
 
 @contextmanager
 def solver_errors(solver: str) -> Iterator[None]:
-    """Raise what a solver's own code raises in the block as a `SolverError`, for callers that have other solves to do.
+    """Raise errors of a solver's own code in the block as `SolverError`, for callers that go on with other solves.
 
-    The message names the line, since the solver may be one that somebody is writing. An error of `solve_problem` outside the
-    solver's calls, as of the certification of its answer, is raised as it is: a row of a table would hide this package's fault.
+    The message names the line, since the solver may be under development. An error of `solve_problem` outside the solver's calls,
+    such as in the certification of its answer, is raised unchanged: a row of a table would hide an error of this package.
     """
     try:
         yield
@@ -135,12 +140,12 @@ def _is_outside_solver(error: Exception) -> bool:
 
 
 def _run(solver: Solver, model: Model, options: Options, kept_model: KeptModel | None) -> Answer:
-    """Call a solver; `solver_errors` tells its errors from others by this function."""
+    """Call a solver; `solver_errors` recognises its errors by this function."""
     return solver.run(model, options, kept_model)
 
 
 def _retry_fits(model: Model) -> bool:
-    """Return whether solvers that read the form, a dense quadratic part included, could still have their turn."""
+    """Return whether the form, with a dense quadratic part, is small enough for further solvers."""
     form = form_that_fits(model)
     if form is None or model.form_bytes > _WRITTEN_OUT:
         return False
@@ -168,7 +173,7 @@ def _retried(model: Model, options: Options, begin: float, first: Result, name: 
 
 
 def _worth(result: Result) -> tuple[bool, bool, float, float]:
-    """Return the key by which results are ranked: solved, feasible, then the absolute gap, which also ranks across zero."""
+    """Return the key by which results are ranked: solved, feasible, absolute gap (defined near zero, too), objective."""
     certificate = result.certificate
     if certificate is None:
         return result.solved, False, -np.inf, -np.inf
@@ -176,7 +181,7 @@ def _worth(result: Result) -> tuple[bool, bool, float, float]:
 
 
 def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, picked: str, kept_model: KeptModel | None) -> Result:
-    """Check that a solver can solve the model, run it and judge the answer."""
+    """Check that a solver can solve the model, run it and certify the answer."""
     licence, limit = _licence(chosen, model, options), options.time_limit
     try:
         with deadline(np.inf if limit is None else begin + limit):
@@ -194,7 +199,7 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
 def _answer(
     chosen: Solver, model: Model, options: Options, begin: float, licence: Licence, kept_model: KeptModel | None
 ) -> Answer:
-    """Return the answer of a solver that can solve the model, or the one that needs no solver.
+    """Return the answer of a solver that can solve the model, or an answer that needs no solver.
 
     Raises
     ------
@@ -216,7 +221,7 @@ def _check_reads(chosen: Solver, model: Model, options: Options, licence: Licenc
     """Raise for a model that a solver cannot read, or that its licence does not cover; the message names those that can."""
     name, obstacle = chosen.info.name, chosen.obstacle(model)
     if obstacle is not None:
-        with deadline(np.inf):  # a refusal is no matter of time
+        with deadline(np.inf):  # the message needs no time limit
             capable = list(solvers_that_read(model))
         words = (
             f"{name} cannot solve {model.name}: {obstacle}. Solvers that can: {', '.join(capable) or 'none that is installed'}"
@@ -240,7 +245,7 @@ def certification_deadline(time_limit: float, begin: float) -> float:
 
 
 def _licence(chosen: Solver, model: Model, options: Options) -> Licence:
-    """Return the solver's licence before anything is built for it; a refusal names the best open alternative."""
+    """Return the solver's licence before a model is built for it; a refusal names the best open alternative."""
     try:
         return require(chosen, options)
     except (LicenceError, MissingPackageError) as error:
@@ -259,9 +264,9 @@ def _alternative(model: Model, options: Options) -> str:
 
 
 def _check_start(model: Model, chosen: Solver, options: Options) -> None:
-    """Raise for start values of unknown labels, other shapes or infinite numbers; warn where a solver takes no starts.
+    """Raise for start values of unknown labels, other shapes or infinite numbers; warn if the solver takes no starts.
 
-    Warn also where a callback is given and the solver reports no progress.
+    Warn also if a callback is given and the solver reports no progress.
     """
     if options.callback is not None and Gives.TRACE not in chosen.info.gives:
         message = f"callback is not called: {chosen.info.name} reports no progress, so its trace is empty too"
@@ -275,7 +280,7 @@ def _check_start(model: Model, chosen: Solver, options: Options) -> None:
 
 
 def _check_unused(solver: Solver, options: Options) -> None:
-    """Raise for native options that a solver does not know, where it is not called: a form of one variable has them read."""
+    """Raise for native options that a solver does not know, if it is not called: a backend solves one variable with them."""
     if options.native and solver.reads_form:
         one = np.ones(1)
         form = StandardForm("one", (Block("x", (1,)),), one, (), 0.0 * one, one, np.zeros(1, dtype=bool))
@@ -285,7 +290,7 @@ def _check_unused(solver: Solver, options: Options) -> None:
 
 
 def _inseparable(model: Model, solver: Solver) -> Answer | None:
-    """Return INFEASIBLE with its Farkas proof if the model needs separable data and these are not; else None."""
+    """Return INFEASIBLE with its Farkas proof if the model needs separable data and the data are not; else None."""
     rows_to_separate = model.rows_to_separate
     if rows_to_separate is None:
         return None
@@ -338,9 +343,11 @@ def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
     Parameters
     ----------
     solver : str, Solver or pair
-        As for `solve`, but for "auto".
+        The solver as for `solve`, except "auto".
     model : Model
+        The problem of the step.
     options : Options
+        The options.
 
     Returns
     -------
@@ -350,11 +357,11 @@ def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
     Raises
     ------
     InputError
-        ``auto``, which chooses for whole models, or a solver that cannot read the model.
+        The solver is "auto", or it cannot read the model.
     MissingPackageError, LicenceError
-        It is not installed, or not licensed.
+        The solver is not installed, or not licensed.
     SolverError
-        It ended without a point.
+        The solver ended without a point.
     """
     spec = resolve_solver(solver)
     if spec.solver is None:

@@ -1,15 +1,15 @@
 """The whole path of the 0-1-loss SVM over λ: ``path(model, "lam", "all")``.
 
-Let N(w) be the squared norm and V(w) = Σ c_i 1{a_i'w < 1} the cost of the violations, c_i = 1 unless the model's λ differ by
-point. The optimal value φ(λ) = min_w N(w) + λ V(w) is the least of lines in λ. So it is concave, nondecreasing and piecewise
-linear, with φ(0) = 0. Its pieces are the corners of the lower convex hull of all (V, N). They are found by meeting lines (Eisner
-and Severance, 1976): where the lines of two corners meet, an exact solve either finds a point below both lines, a new corner, or
-proves that there is none.
+Let N(w) be the squared norm and V(w) = Σ c_i 1{a_i'w < 1} the cost of the violations, a_i = y_i x_i, c_i = 1 unless the model's
+λ differ by point. The optimal value φ(λ) = min_w N(w) + λ V(w) is a minimum of lines in λ. So it is concave, nondecreasing and
+piecewise linear, with φ(0) = 0. Its pieces are the corners of the lower convex hull of all (V, N). They are found by the method
+of Eisner and Severance (1976): where the lines of two corners meet, an exact solve either finds a point below both lines, a new
+corner, or proves that there is none.
 
 *What is proved.* Let b_i ≤ φ(λ_i) be proved at 0 < λ_1 < ... < λ_m. Concavity and φ(0) = 0 give φ(λ) ≥ the interpolation of
 (0, 0), (λ_1, b_1), ..., (λ_m, b_m) for λ ≤ λ_m, and φ(λ) ≥ b_m beyond. Where every b_i is the value of the two lines that meet at
-λ_i, the interpolation is the path itself. Beyond λ_m the last corner stays optimal if it violates nothing. Otherwise a classifier
-with fewer violations has N ≥ b_m - λ_m (V_m - c), c the least cost of a violation, and the path says no more there.
+λ_i, the interpolation is the path itself. Beyond λ_m the last corner stays optimal if it violates no margin. Otherwise only
+N ≥ b_m - λ_m (V_m - c) is known of a classifier with fewer violations than its V_m, c the least cost of a violation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .proofs import Question, check_proof
 from .records import Options, Status
 from .solve import solve_problem
 
-#: Largest λ in units of 1/(median squared norm of the rows) unless another is given.
+#: Largest λ by default, in units of 1/(median squared norm of the rows).
 _FAR = 1e7
 #: Least relative decrease below two meeting lines that counts as a new corner, in units of the tolerance.
 _NEW = 2.0
@@ -58,14 +58,15 @@ class Corner:
     Parameters
     ----------
     lam_low, lam_high : float
-        The interval; 0 for the first corner's lower end. The last one ends at ``lam_max``, or at ∞ if it violates nothing.
+        The interval, from 0 for the first corner. The last one ends at ``lam_max``, or at ∞ if it violates no margin.
     w : ndarray (p,)
+        The coefficients.
     violations : float
         V(w) = Σ c_i 1{a_i'w < 1}.
     norm : float
         N(w), the squared norm of the penalised weights.
     proved_ratio : float
-        The least ratio of proved bound and value at the ends of the interval; 1 up to rounding where the corner is proved.
+        The least ratio of proved bound and value at the ends of the interval; 1 up to rounding if the corner is proved.
     """
 
     lam_low: float
@@ -85,7 +86,7 @@ class Breakpoint:
     """A λ at which two corners have the same value, or the largest λ of the path, with the proved lower bound of φ(λ)."""
 
     lam: float  #: λ
-    value: float  #: N + λV of the corners that meet there: φ(λ) where the path is proved
+    value: float  #: N + λV of the corners that meet there: φ(λ) if the path is proved
     bound: float  #: proved lower bound of φ(λ)
 
 
@@ -273,8 +274,8 @@ class WholePath(Displayable, Tabular, Question):
     def check(self) -> PathReport:
         """Verify the logs from the data: derive the model of every breakpoint, check its log, recompute every corner.
 
-        V and N of the corners are evaluated in rational arithmetic. The bounds are those of the logs, interpolated between their
-        λ and compared with the path at every λ where either has a kink. A path that states more than this proves is not valid.
+        V and N of the corners are evaluated in rational arithmetic. The bounds of the logs are interpolated between their λ and
+        compared with the path at every kink of either. A path that states more than the logs prove is not valid.
         """
         if len(self.logs) != len(self.breakpoints):
             return PathReport(False, 0.0, 0, f"there are {len(self.logs)} logs for {len(self.breakpoints)} breakpoints")
@@ -337,9 +338,14 @@ class WholePath(Displayable, Tabular, Question):
         return ""
 
     def solve_between_corners(self, time_limit: float | None = None) -> tuple[Result, ...]:
-        """Solve the κ form for every number of violations between two corners: the least norm with at most that many.
+        """Solve min ||w||² with at most k violations (the κ form) for every k between the violations of two corners.
 
         The points lie above the lines between the corners, so that no λ finds them. Each result has its own proved bound.
+
+        Raises
+        ------
+        UnsupportedModelError
+            The costs of the points differ.
         """
         if (_costs(self.model) != 1.0).any():
             raise UnsupportedModelError("the points between corners are of the κ form, which counts points; these costs differ")
@@ -361,13 +367,13 @@ def whole_path(
     Parameters
     ----------
     model : ZeroOneSVM
-        The λ form, linear. One λ for each point gives the costs c_i that the λ of the path multiplies; a scalar λ is not read.
+        The λ form, linear. One λ for each point gives the costs c_i that the λ of the path multiplies; a single λ is not used.
     lam_max : float, optional
-        1e7 over the median squared norm of the rows unless given.
+        Largest λ; by default 1e7 over the median squared norm of the rows.
     tol : float
-        Relative gap of every solve.
+        Relative gap of every solve, in [1e-12, 1e-2).
     time_limit : float, optional
-        Seconds for all solves; then the path has the corners found, and its bounds say what is proved.
+        Seconds for all solves; after them the path has the corners found so far, and its bounds are those proved so far.
     proof : str or Path, optional
         A folder for one proof log of each breakpoint, which `WholePath.check` verifies.
     options : Options, optional
@@ -378,7 +384,7 @@ def whole_path(
     UnsupportedModelError
         The model is no `ZeroOneSVM` of the λ form.
     InputError
-        lam_max, tol or time_limit is not a positive number.
+        lam_max, tol or time_limit is not a positive number, or tol is out of range.
     WriteError
         The folder cannot be made, or a log cannot be written.
     """
@@ -396,7 +402,7 @@ def _model_at_lam(model: ZeroOneSVM, costs: FloatArray, lam: float) -> ZeroOneSV
 
 
 def _costs(model: ZeroOneSVM) -> FloatArray:
-    """Return c_i: the model's λ_i where they differ by point, else ones."""
+    """Return c_i: the model's λ_i if it has one for each point, else ones."""
     return np.ones(len(model.y)) if isinstance(model.lam, float) else np.asarray(model.sample_weight)
 
 
@@ -414,7 +420,7 @@ def _rounded(number: float, exact: Fraction) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """A classifier with its two numbers."""
+    """A classifier with its V and N."""
 
     w: FloatArray
     violations: float
@@ -462,7 +468,7 @@ class _Search:
     def find_corners(self) -> None:
         """Start from the trivial classifier and the optimum at lam_max, and meet lines until no line is crossed.
 
-        Solves that a limit ends may give classifiers that others dominate; the lower hull is without these.
+        Solves that a limit ends may give classifiers that are best for no λ; the lower hull leaves these out.
         """
         first, last = self._trivial(), self._solve(self.lam_max, None)
         if last is None or last.value(self.lam_max) >= first.value(self.lam_max) or last.violations >= first.violations:
@@ -507,7 +513,7 @@ class _Search:
         if proof is None:
             self.bounds[lam] = max(bound, self.bounds.get(lam, 0.0))
             self.solved.append((model, result))
-        else:  # a path with logs states what they prove
+        else:  # a path with logs states the bounds of the logs
             self.bounds[lam] = min(bound, stated_bound(proof))
         if result.status is Status.INTERRUPTED:
             self.deadline = -math.inf
@@ -519,7 +525,7 @@ class _Search:
         return [*meetings, self.lam_max]
 
     def write_logs(self, folder: Path) -> tuple[str, ...]:
-        """Solve every breakpoint again from its optimum with a proof log."""
+        """Solve at every breakpoint again, from its optimum, with a proof log; return the logs until the time limit."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

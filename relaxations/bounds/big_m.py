@@ -1,6 +1,7 @@
 """The big-M relaxation of the 0-1 loss (`BigM`) and the hinge relaxation below it (`Hinge`): the baselines of a gap report.
 
-Numbers are those of Cepeda, Gómez, Han: *Robust support vector machines via conic optimization* ("Conic").
+Both bound min ||w||² + Σ λ_i 1{u_i < 1} from below, where u_i = y_i x_i'w is the margin of point i and λ_i > 0 its cost. Numbers
+are those of Cepeda, Gómez and Han (2024), *Robust support vector machines via conic optimization* ("Conic").
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ class BigMReduction(Reduction[T]):
     ----------
     big_m : {"zero", "incumbent", "stated"} or float
         Source of the constants. *Valid* ones, M_i = 1 + ||x_i|| √(UB - λ_i), follow from a feasible value UB: that of w = 0, or
-        that of an incumbent (``upper_bound`` of the model, see `tighten`). "stated" are those of the model; a number is M of
-        every point.
+        that of an incumbent (``upper_bound`` of the model, see `tighten`). "stated" are the model's own constants; a number is
+        the M_i of every point.
     factor : float
-        Multiple of these constants. One of at least 1 keeps valid constants valid; a large one shows how the bound vanishes.
+        Multiple of these constants. A factor of at least 1 keeps valid constants valid; a large one shows how the bound vanishes.
 
     Raises
     ------
@@ -62,7 +63,7 @@ class BigMReduction(Reduction[T]):
         return base if self.factor == 1.0 else f"{self.factor:g}x {base}"
 
     def with_incumbent(self, model: Any, w: FloatArray) -> Any:
-        """Return the model with the classifier's objective as its upper bound, where the constants need one and it has none."""
+        """Return the model with the objective of w as its upper bound if the constants need a bound that the model lacks."""
         if self.big_m != "incumbent" or self.obstacle(model) or model.upper_bound is not None or model.incumbent is not None:
             return model
         return replace_fields(model, upper_bound=model.objective(w))
@@ -99,7 +100,7 @@ class BigMReduction(Reduction[T]):
         return f"{self.source_name}, {'valid' if proved else 'not proved valid'}"
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """Return the caveat that constants below the smallest ones proved valid may cut off the optimum; empty without such."""
+        """Return the number of constants below the smallest ones proved valid, which may cut off the optimum; else empty."""
         if self.big_m in ("zero", "incumbent") and self.factor >= 1.0:
             return ""  # valid by the argument that gives them
         M, valid = self.big_m_constants(model), replace_fields(model, big_m="auto").big_m_values
@@ -111,8 +112,8 @@ class BigMReduction(Reduction[T]):
 class BigM(BigMReduction[StandardForm]):
     """min ||w||² + Σ λ_i z_i, u_i ≥ 1 - M_i z_i, 0 ≤ z ≤ 1: the big-M model without integrality, Conic (4).
 
-    z_i = (1 - u_i)_+/M_i at an optimum, so it is `HingeSVM` with weights λ_i/M_i under the rows u_i ≥ 1 - M_i, and trivial as M
-    grows. With M from w = 0 its optimum is at most that of the conic relaxation; with M from an incumbent it need not be.
+    z_i = (1 - u_i)_+/M_i at an optimum, so it is `HingeSVM` with weights λ_i/M_i under the rows u_i ≥ 1 - M_i. Its optimum tends
+    to 0 as M grows. With M from w = 0 it is at most that of the conic relaxation; with M from an incumbent it need not be.
 
     Parameters
     ----------

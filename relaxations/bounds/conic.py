@@ -1,6 +1,11 @@
 """The conic (semidefinite) relaxation of the 0-1 loss: alone (`Conic`), in kernel form, and with big-M rows (`Combined`).
 
-Numbers are those of Cepeda, Gómez, Han: *Robust support vector machines via conic optimization* ("Conic").
+Numbers are those of Cepeda, Gómez and Han (2024), *Robust support vector machines via conic optimization* ("Conic"), whose (21)
+is, with a_i = y_i x_i, u_i = a_i'w and W standing for ww',
+
+    min Tr W + λ Σ z_i   subject to   x_i'W x_i - 2u_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i),  r_i = 1 - u_i,  [1 w'; w W] ⪰ 0.
+
+γ_i ≥ 0 is the multiplier of the first row (``hull``) and v_i that of r_i = 1 - u_i (``split``); Γ = {γ ≥ 0 : Σ γ_i a_i a_i' ⪯ I}.
 """
 
 from __future__ import annotations
@@ -35,9 +40,9 @@ from .convexification import (
 
 @dataclass(frozen=True)
 class Conic(NormConvexification[ConicSVM]):
-    """The SDP of Conic (21), λ form: its optimum is the largest bound of the convexifications (13) over γ in Γ. It needs no M.
+    """The SDP of Conic (21), λ form. Its optimum is the largest bound of the convexifications, Conic (13), over γ in Γ.
 
-    All points have one λ; in `Combined` they may differ.
+    It needs no M. All points have one λ; in `Combined` the λ_i may differ.
     """
 
     beside_m = True
@@ -57,7 +62,7 @@ class Conic(NormConvexification[ConicSVM]):
 class KernelConic(NormConvexification[ConicSVM]):
     """min <K, B> + λ Σz over (α, B), B ⪰ αα': Conic (21) with x_i replaced by K_i, of the same optimum.
 
-    K_ij = y_i y_j (x̃_i'x̃_j + 1) = a_i'a_j.
+    K_ij = y_i y_j (x̃_i'x̃_j + 1) = a_i'a_j, where x_i = (1, x̃_i).
 
     *Why it is equal.* With the rows a_i' = y_i x_i' of A, K = AA'. An optimal (w, W) of the primal SDP lies in the span of the
     a_i (the part outside adds to Tr W alone), so w = A'α, W = A'BA for some B ⪰ αα', and every term is the same. Γ agrees too:
@@ -154,7 +159,10 @@ class CombinedRelaxation(ConvexificationModel):
         return base.replace(name=self.name, q=q, constraints=(*base.constraints, big_m))
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
-        """Return the bound of `combined_bound` at γ (multipliers ``hull``) and V = v + δ (``split`` and ``big_m``)."""
+        """Return the bound of `combined_bound` at γ (multipliers ``hull``) and V = v + δ (``split`` and ``big_m``).
+
+        Without either of the latter two, V is found by `combined_bound` alone.
+        """
         has_multipliers = all(label in multipliers for label in ("split", "big_m"))
         slope = np.asarray(multipliers["split"]) + np.asarray(multipliers["big_m"]) if has_multipliers else None
         return certified_dual_with_big_m(self, self.big_m_values, np.asarray(multipliers["hull"]), slope, w=w)
@@ -199,7 +207,15 @@ class CombinedRelaxation(ConvexificationModel):
 
 @dataclass(frozen=True)
 class Combined(BigMReduction[CombinedRelaxation], CertifiedConvexification[CombinedRelaxation]):
-    """The SDP with big-M rows, `CombinedRelaxation`: M from an incumbent or another source (`BigM`), a λ for each point."""
+    """The SDP with big-M rows, `CombinedRelaxation`; each point may have its own λ.
+
+    Parameters
+    ----------
+    big_m : {"zero", "incumbent", "stated"} or float
+        Source of the constants M_i (w = 0, the incumbent, the model's own), or one number for all.
+    factor : float
+        Multiple of these constants.
+    """
 
     big_m: MSource = "incumbent"
 

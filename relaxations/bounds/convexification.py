@@ -1,10 +1,10 @@
 """Lower bounds of the 0-1 loss by its convexification, from any multipliers; base classes of the relaxations that use them.
 
-Conic is Cepeda, Gómez, Han: *Robust support vector machines via conic optimization*. Add the rows u_i + M_i z_i ≥ 1 with
-multipliers δ_i ≥ 0 to its convexification (13), where Γ is the set of γ ≥ 0 with Σ γ_i a_i a_i' ⪯ I. With a_i = y_i x_i, u_i =
-a_i'w, r_i = 1 - u_i and γ in Γ, the part of the Lagrangian that depends on z_i is λ_i z_i + γ_i((r_i)_+²/z_i + (r_i)_-²/(1 -
-z_i)) + δ_i(r_i - M_i z_i): λ_i becomes λ_i - δ_i M_i, of either sign, and a term linear in r_i appears. For given γ the best δ
-need not be searched: by convexity in z_i the maximum over δ_i ≥ 0 of the minimum over z_i is the minimum under the row itself,
+The problem is min ||w||² + Σ λ_i 1{u_i < 1}, a_i = y_i x_i, u_i = a_i'w. With r_i = 1 - u_i its convexification (13) of Cepeda,
+Gómez and Han (2024, "Conic") is min ||w||² + Σ (λ_i z_i + γ_i((r_i)_+²/z_i + (r_i)_-²/(1 - z_i) - r_i²)) over 0 ≤ z ≤ 1, for γ in
+Γ = {γ ≥ 0 : Σ γ_i a_i a_i' ⪯ I}. Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0. The part of the Lagrangian that depends
+on z_i gains δ_i(r_i - M_i z_i): λ_i becomes λ_i - δ_i M_i, of either sign, and a term linear in r_i appears. For given γ the best
+δ need not be searched: by convexity in z_i the maximum over δ_i ≥ 0 of the minimum over z_i is the minimum under the row itself,
 
     χ_i(r) = min { λ_i z + γ_i(r_+²/z + r_-²/(1 - z)) : r/M_i ≤ z ≤ 1, z ≥ 0 }.
 
@@ -17,7 +17,7 @@ need not be searched: by convexity in z_i the maximum over δ_i ≥ 0 of the min
 χ(r) = γr² for r ≤ 0, s·r for 0 ≤ r ≤ c, λ + γr² for c ≤ r ≤ M, ∞ beyond: convex (slopes 0, s, 2γr ≥ s, ∞), and equal to the
 conic loss plus γr² where M is large. Its conjugate is
 
-    χ*(V) = V²/(4γ) for V < 0 (γ = 0 asks V ≥ 0);  0 for 0 ≤ V ≤ s;  V²/(4γ) - λ for s ≤ V ≤ 2γM (where c < M);
+    χ*(V) = V²/(4γ) for V < 0 (∞ if γ = 0);  0 for 0 ≤ V ≤ s;  V²/(4γ) - λ for s ≤ V ≤ 2γM (where c < M);
     MV - λ - γM² beyond.
 
 As in `models.conic_bound`, ||w||² - Σ γ_i r_i² = w'Sw + 2 Σ γ_i u_i - Σ γ_i with S = I - Σ γ_i a_i a_i', so for
@@ -25,8 +25,8 @@ As in `models.conic_bound`, ||w||² - Σ γ_i r_i² = w'Sw + 2 Σ γ_i u_i - Σ 
 
     D(γ, V) = -Σ γ_i + Σ V_i - Σ χ*_i(V_i) - ¼ g'S⁻¹g,     g = Σ (2γ_i - V_i) a_i,
 
-is a lower bound of the optimum, hence of the 0-1 optimum if M is valid. V_i = v_i + δ_i in terms of the multipliers of the rows
-``split`` and ``big_m``. Nothing here solves the SDP.
+is a lower bound of the optimum, hence of the 0-1 optimum if M is valid. V_i = v_i + δ_i, where v_i is the multiplier of the row
+r_i = 1 - u_i (``split``) and δ_i that of the big-M row (``big_m``). No function of this module solves an SDP.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ class PointLosses:
     def slopes(self, delta: float) -> Slopes:
         """Return a function of r that returns the maximiser V of V r - χ*(V) - ½κV² and its derivative; it smooths χ'.
 
-        κ_i = δ c_i/s_i. r = t + κV with V in ∂χ(t): linear in r between the breakpoints 0, κs, c + κs, M + κ·last.
+        κ_i = δ c_i/s_i, where ``delta`` = δ > 0 sets the amount of smoothing. r = t + κV with V in ∂χ(t): V is linear in r
+        between the breakpoints 0, κs, c + κs and M + κ·`last_slope`.
         """
         M, s, last, wall = self.M, self.s, self.last_slope, self.c >= self.M
         kappa = delta * self.c / s
@@ -134,8 +135,8 @@ class PointLosses:
 def combined_value(rows: FloatArray, losses: PointLosses, V: FloatArray) -> float:
     """Return a lower bound of D(γ, V), rounding included; -inf if S is not positive definite, or not for certain.
 
-    No inverse of S is trusted (`models.conic_bound`). χ* is a difference of numbers of the size of M|V|, λ and
-    γM², each of at most six operations; where V is within roundings of the corner s, χ*(V) ≤ c(V - s) is one more of c·s.
+    No inverse of S is trusted (`models.conic_bound`). χ* is a difference of numbers of the size of M|V|, λ and γM², each of at
+    most six operations. Where V is within roundings of the corner s, χ*(V) ≤ c(V - s) has an error of the size of c·s as well.
     """
     gamma = losses.gamma
     try:
@@ -156,10 +157,10 @@ def combined_bound(
     slope: FloatArray | None = None,
     w: FloatArray | None = None,
 ) -> CombinedBound:
-    """Return the best lower bound of the 0-1 problem with big-M rows that γ of any quality proves.
+    """Return the best lower bound of the 0-1 problem with big-M rows found from a γ of any quality; it is at least 0.
 
-    γ is clipped and scaled into Γ for several margins; for each, V maximises D(γ, ·) by Newton's method on the smoothed
-    p-dimensional primal, smoothed less and less. A ``slope`` that is given is tried as well.
+    γ is clipped and scaled into Γ, at several distances from its edge. For each, V nearly maximises D(γ, ·) by Newton's method on
+    the smoothed p-dimensional primal, smoothed less and less. A given ``slope``, scaled and clipped, is tried as well.
 
     Parameters
     ----------
@@ -177,7 +178,7 @@ def combined_bound(
     Raises
     ------
     InputError
-        Vectors of another length, numbers that are not finite, or M ≤ 0.
+        Vectors of another length than n, numbers that are not finite, or M ≤ 0.
     """
     n = A.shape[0]
     checked = [np.asarray(a, dtype=np.float64).ravel() for a in (weights, M, gamma, np.zeros(n) if slope is None else slope)]
@@ -205,7 +206,7 @@ def combined_bound(
 
 
 def _maximise(rows: FloatArray, losses: PointLosses, w: FloatArray) -> FloatArray:
-    """Return a V that nearly maximises D(γ, ·)."""
+    """Return a V that nearly maximises D(γ, ·) for the γ of ``losses``; Newton's method starts at w."""
     best, best_value = np.zeros_like(losses.s), -np.inf
     for delta in 10.0 ** -np.arange(1.0, 12.0):
         w = _newton(rows, losses, w, delta)
@@ -218,7 +219,7 @@ def _maximise(rows: FloatArray, losses: PointLosses, w: FloatArray) -> FloatArra
 
 
 def _newton(rows: FloatArray, losses: PointLosses, w: FloatArray, delta: float) -> FloatArray:
-    """Return the minimiser over w of w'Sw + 2Σγu + Σ χ_δ(1 - u)."""
+    """Return the minimiser over w of w'Sw + 2Σγu + Σ χ_δ(1 - u), χ_δ the smoothed losses (`PointLosses.smoothed`)."""
     S = np.eye(rows.shape[1]) - (rows * losses.gamma[:, None]).T @ rows
     linear, floor = 2.0 * rows.T @ losses.gamma, 1e-15 * float(losses.weights.sum())
     return newton_piecewise(rows, S, linear, losses.slopes(delta), w, floor)
@@ -231,7 +232,7 @@ def certified_dual(
     argument: str = "closed-form dual value at γ in Γ (S ≻ 0 checked by Cholesky)",
     w: FloatArray | None = None,
 ) -> LiftedDual:
-    """Return the bound D(γ, v) of `models.conic_bound`, γ moved into Γ, v the better of ``split`` and one found here."""
+    """Return the bound D(γ, v) of `models.conic_bound`, γ moved into Γ, v the better of ``split`` and one that is computed."""
     bound = certified_bound(problem, gamma, w=w, v=multipliers.get("split"))
     return LiftedDual(bound.value, {"hull": bound.gamma, "split": bound.v}, argument)
 
@@ -244,7 +245,7 @@ def certified_dual_with_big_m(
     argument: str = "closed-form dual value at γ in Γ, big-M rows included (S ≻ 0 checked by Cholesky)",
     w: FloatArray | None = None,
 ) -> LiftedDual:
-    """Return the bound D(γ, V) of `combined_bound`, γ moved into Γ, V the better of ``slope`` and those found here."""
+    """Return the bound D(γ, V) of `combined_bound`, γ moved into Γ, V the best of ``slope`` and of the V that are computed."""
     bound = combined_bound(target.signed, target.sample_weight, M, gamma, slope=slope, w=w)
     return LiftedDual(bound.value, {"hull": bound.gamma, "slope": bound.slope}, argument)
 
@@ -310,7 +311,7 @@ class ConvexificationModel(Model):
         """Return the bound that multipliers of any quality prove, with the dual point; a search may start at ``w``."""
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return the dual value in closed form; see `certify`."""
+        """Return the dual value in closed form (`certify`); -inf without the `needed_multipliers`."""
         if multipliers is None or any(label not in multipliers for label in self.needed_multipliers):
             return Bound(-np.inf, "no multipliers")
         bound = self.certify(multipliers, None if x is None else self.form.split(x)["w"])
@@ -327,7 +328,7 @@ _C = TypeVar("_C", bound=ConvexificationModel)
 
 @dataclass(frozen=True)
 class NormConvexification(Reduction[T]):
-    """A reduction that convexifies the loss by all of ||w||², so that the intercept must be penalised: base class."""
+    """A reduction whose convexification uses all of ||w||², so that the intercept must be penalised: base class."""
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -336,7 +337,7 @@ class NormConvexification(Reduction[T]):
 
     @property
     def cost_needs(self) -> tuple[Need, ...]:
-        """Return the requirement that all points have one λ, as in the closed form."""
+        """Return the requirement that all points have one λ, which the closed form of the bound assumes."""
         return (ONE_COST,)
 
     def apply(self, model: ZeroOneSVM) -> T:

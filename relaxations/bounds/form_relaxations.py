@@ -9,10 +9,11 @@ every binary j a vector v_j stands for x z_j. Each row F x + g in a cone K is mu
 
 bounds are rows, (v_j)_j = z_j because z_j² = z_j, and (v_i)_j = (v_j)_i =: Z_ij. The quadratic ½x'Px, P = R'R, is split in the
 same way: τ ≥ ½||R v_j||²/z_j + ½||R (x - v_j)||²/(1 - z_j) for every j. *Valid*: at a point of the form, v_j = x z_j satisfies
-all of it with τ = ½x'Px. *At least the continuous relaxation*: the two rows of j add up to the row itself, and the squares to at
-least ½x'Px.
+every row with τ = ½x'Px. *At least the continuous relaxation*: the two rows of j add up to the original row, and the squares to
+at least ½x'Px.
 
-*Triangle inequalities* of Z, all of them or those that solutions violate, round by round. For i < j < k: Z_ij + Z_ik - Z_jk ≤ z_i
+*Triangle inequalities* of Z, all at once, or in each round those that the last solution violates. For i < j < k:
+Z_ij + Z_ik - Z_jk ≤ z_i
 and its two cyclic permutations, and Z_ij + Z_ik + Z_jk ≥ z_i + z_j + z_k - 1 (Padberg: *The boolean quadric polytope*,
 1989, (3.2)-(3.5)).
 
@@ -23,7 +24,7 @@ among them),
 
     E[m m'] ⪰ 0,    E[g m₁ m₁'] ⪰ 0,    E[h m] = 0,
 
-where E takes x^α to y_α; the objective is linear in y. *Valid*: y_α = x^α at a feasible x satisfies all of it at the same cost.
+where E takes x^α to y_α; the objective is linear in y. *Valid*: y_α = x^α at a feasible x satisfies every row at the same cost.
 *At least products with triangles*: E[g z_j] = E[g z_j²] and E[g (1 - z_j)] = E[g (1 - z_j)²] are values of E[g m₁ m₁'] ⪰ 0. The
 rows and columns z_j, x z_j of the first matrix give E[x x' z_j] ⪰ E[x z_j]E[x z_j]'/z_j, those of 1 - z_j the other part, and the
 two add up to E[x x']. A triangle f takes the values 0 and 1 on binaries and has degree two, so that E[f] = E[f²] ≥ 0. Variables
@@ -266,7 +267,7 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
         builder.cost(1.0, tau)
     low, high = np.minimum(form.lower, 0.0), np.maximum(form.upper, 0.0)
     products = []
-    for c in form.constraints:  # those of j and of 1 - j add up to them; without binaries they are all there is
+    for c in form.constraints:  # sums of the products with z_j and 1 - z_j; without binaries there are no other rows
         if c.rows:
             builder.require(c.label, x.premultiplied(c.F) + c.g, c.cone)
     for number, j in enumerate(binary.tolist()):
@@ -315,7 +316,7 @@ def _unit(size: int, place: int) -> sp.csr_array:
 
 
 def _root(form: StandardForm) -> FloatArray | None:
-    """Return R with R'R = P, from the eigenvalues of the part that is not zero."""
+    """Return R with R'R = P, from the eigenvalues of the part of P that is not zero; None for a form without squares."""
     if form.quadratic is None:
         return None
     P = to_dense(form.quadratic.materialised)
@@ -327,7 +328,7 @@ def _root(form: StandardForm) -> FloatArray | None:
     return R
 
 
-#: Triangles added in a round at most, for each binary; smallest violation of one; relative gap of the rounds' solves.
+#: Most triangles added in a round, for each binary; smallest violation of an added one; relative gap of the rounds' solves.
 _CUTS, _VIOLATED, _SEPARATED = 20, 1e-5, 1e-7
 #: Products with (i, j, k, kind) are one number for each triangle.
 _KEY = np.array([2**42, 2**22, 2**2, 1], dtype=np.int64)
@@ -335,7 +336,10 @@ _KEY = np.array([2**42, 2**22, 2**2, 1], dtype=np.int64)
 
 @dataclass(frozen=True)
 class FormReduction(MarginToForm):
-    """A reduction of every model whose form has integers; of a `Margin`, also with bounds of |w_j| at an optimum."""
+    """A reduction of every model whose form has integers.
+
+    For a composition (`Margin`), bounds of |w_j| that hold at every optimum are added to the form where the reduction needs them.
+    """
 
     reads: ClassVar[tuple[type[Model], ...]] = (Model,)
 
@@ -363,7 +367,7 @@ class FormReduction(MarginToForm):
 
     @abstractmethod
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """Return the relaxation of a form; ``composed`` is the composition that it is the form of, None for other models."""
+        """Return the relaxation of a form; ``composed`` is the composition of that form, None for other models."""
 
     def apply(self, model: Model) -> StandardForm:
         """Return the target's form, without integers."""
@@ -373,11 +377,14 @@ class FormReduction(MarginToForm):
             return self.of_form(model.form, None) if composed is None else self.target(composed)
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """Return a feasible point: of a composition the best multiple of w; else the better of multiple and rounding."""
+        """Return a feasible point: of a composition the best multiple of w; else the better of the scaled and the rounded point.
+
+        None without a feasible point.
+        """
         if as_margin(model) is not None:
             return super().recover(model, values)
         shapes = {b.label: b.shape for b in model.form.blocks}
-        # a lifted target has all entries in one block x, whatever a block x of the form holds
+        # a lifted target has all entries in one block x, even if the form has a block x of its own
         has_blocks = all(label in values and np.shape(values[label]) == shape for label, shape in shapes.items())
         point = values if has_blocks else model.form.split(np.asarray(values["x"]))
         point = {label: value for label, value in point.items() if label in shapes}
@@ -497,7 +504,7 @@ class Moments(FormReduction):
         return moment_form(form if composed is None else with_activity_bounds(form, composed))
 
 
-#: The records of these relaxations, which `relaxations.registry` collects.
+#: The records of these relaxations, which `relaxations.registry` collects. "Conic" is Cepeda, Gómez and Han (2024).
 RELAXATIONS = (
     Relaxation("continuous", "the form of any composed problem without its integers", Continuous(), "Conic (4)", rank=25),
     Relaxation(

@@ -1,27 +1,29 @@
 """Relaxations of a loss plus a regulariser by convex hulls of the loss: of single points, at equal γ, over all γ (SDP), of pairs.
 
-Conic is Cepeda, Gómez, Han: *Robust support vector machines via conic optimization*, which has the 0-1 loss. For a loss ℓ =
-min_k f_k, the least of convex branches, and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the hull of a union (Ceria and
+The problem is min R(w) + Σ c_i ℓ(m_i), m_i = a_i'w the margin of point i, a_i = y_i x_i, R the regulariser. For a loss ℓ =
+min_k f_k, the minimum of convex branches, and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the hull of a union (Ceria and
 Soares, 1999),
 
     min Σ_k c f_k^π(m_k, z_k) + γ m_k²/z_k   over Σ z_k = 1, Σ m_k = m, z ≥ 0,
 
-f^π(m, z) = z f(m/z) the perspective. The γ m² that is subtracted again for each point is compensated by the regulariser:
-R(w) - Σ γ_i (x_i'w)² stays convex for γ in Γ. For the 0-1 loss this is Conic (13), for the ramp the same construction with the
-ramp's two branches. Bounds of the margins, which an optimal w keeps, are multiplied by z_k and hold for every m_k.
+f^π(m, z) = z f(m/z) the perspective. The γ m² that is subtracted again for each point is compensated by the regulariser: Γ is
+the set of γ ≥ 0 for which R(w) - Σ γ_i (x_i'w)² is convex. For the 0-1 loss this is (13) of Cepeda, Gómez and Han (2024,
+"Conic"); for the ramp it is the same construction with the ramp's two branches. Bounds of the margins, which every optimal w
+satisfies, are multiplied by z_k and hold for every m_k.
 
 *All γ in Γ at once* (`LiftedHullLoss`). With R(w) = μ||w||² + R'(w) and W standing for ww', [1 w'; w W] ⪰ 0,
 
     min R'(w) + μ Tr W + Σ c_i Σ_k f_k^π(m_ik, z_ik)   subject to   x_i'W x_i ≥ Σ_k m_ik²/z_ik and the unions above:
 
 the dual of maximising `PointHullLoss` over γ in Γ (γ_i the multiplier of point i's row; Conic (21) for the 0-1 loss). A
-coefficient without squares (a free intercept) has W_jj ≤ span_j² in place of its price, span_j a bound of |w_j|. A loss for each
-group of points brings the union of each loss that has branches; the others stay as they are.
+coefficient without squares (a free intercept) has the bound W_jj ≤ span_j² in place of the cost μ W_jj, span_j a bound of |w_j|.
+With a loss for each group of points, each loss that has branches is replaced by its union; convex losses stay unchanged.
 
 *Two points at once*: for a pair (i, j) and branches (k, l) there are z_kl ≥ 0 with the marginals z_ik and z_jl, and a vector
 m_kl of R² with the marginals m_ik, m_jl, lifted to M_kl: [z_kl m_kl'; m_kl M_kl] ⪰ 0, Σ_kl M_kl = (a_i, a_j)'W(a_i, a_j). Ends
-of the branches, (m_i - a z) ≥ 0 and (m_j - b z) ≥ 0, are multiplied with each other: M_12 - b m_i - a m_j + ab z ≥ 0. *Valid*:
-at a point of the original one (k, l) has z_kl = 1, m_kl = (m_i, m_j), M_kl = mm', the others are zero, and every row holds.
+of the branches at numbers e and f, m_i - e z ≥ 0 and m_j - f z ≥ 0, are multiplied with each other: M_12 - f m_i - e m_j + ef z
+≥ 0. *Valid*: at a point of the original problem one (k, l) has z_kl = 1, m_kl = (m_i, m_j) = m and M_kl = mm'; for all other
+(k, l) they are zero, and every row holds.
 """
 
 from __future__ import annotations
@@ -111,7 +113,7 @@ def _add_union_hull(
 ) -> UnionHull:
     """Add variables, rows and cost of the hull of the branches' union to a program, and return the variables.
 
-    Without ``margin_bounds`` the margins count as unbounded.
+    Without ``margin_bounds`` bounds of the margins are not used.
     """
     n = context.argument.rows
     margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))
@@ -327,7 +329,7 @@ def _add_products_of_ends(
     cell: tuple[int, int],
     factors: tuple[Affine, Affine, Affine, Affine],
 ) -> None:
-    """Add the ends of the two branches, and products of each of one with each of the other."""
+    """Add the ends of the two branches, and the product of each end of one with each end of the other."""
     one, m_i, m_j, M_ij = factors
     ends = []
     for side, m in ((0, m_i), (1, m_j)):
@@ -346,8 +348,8 @@ class SingleHullLoss(BoundingLoss):
     """The hull of one point's loss with the whole norm, for each point: Conic Theorem 1.
 
     τ ≥ μ||w||² + γ_i (Σ_k m_ik²/z_ik - m_i²) for every i, with γ_i = μ/||x_i||², takes the place of μ||w||². Every row is the
-    hull of one point's loss with all of the norm; all rows together are at most the SDP (`LiftedHullLoss`), since with
-    multipliers of sum 1 the γ_i times them are in Γ.
+    hull of one point's loss with all of the norm. All rows together bound the problem by at most the bound of the SDP
+    (`LiftedHullLoss`): for multipliers μ_i ≥ 0 of the rows with sum 1, the numbers μ_i γ_i are in Γ.
 
     Parameters
     ----------
@@ -418,13 +420,13 @@ class _Hulls(MarginToForm):
     Parameters
     ----------
     margin_bounds : bool
-        Whether bounds of the margins count, as big-M rows do; without them the bound needs none.
+        Whether bounds of the margins at an optimum, which follow from a feasible point, are used; it is valid without them.
     """
 
     margin_bounds: bool = True
 
     def missing_part(self, composed: Margin) -> str:
-        """Return the reason why a composition has no hulls: no branches, or a coefficient without squares; else empty."""
+        """Return the reason why a composition has no hulls: no branches, or a coefficient without squares; empty if it has."""
         if not composed.loss.convex_pieces():
             return (
                 f"{type(composed.loss).__name__} is no least value of convex branches, as Ramp, ZeroOne and PiecewiseLinear are"

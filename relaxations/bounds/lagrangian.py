@@ -1,17 +1,18 @@
-# exempt (formulation): its target is the 0-1 loss at a price, or a form with prices: one of its own two
+# exempt (formulation): its target is the λ form of the 0-1 problem, or a form with priced rows
 """The Lagrangian relaxation (`Lagrangian`): linear rows move into the objective with multipliers, ``prices``; the rest is solved.
 
 For rows F x + g ≥ 0 with multipliers μ ≥ 0 every feasible point has -μ'(Fx + g) ≤ 0, so
 
     v(μ) = min { f(x) - μ'(F x + g) : the other rows }  ≤  min f   (weak duality).
 
-*The budget* (κ form). Moving Σz ≤ k into the objective leaves the λ form at λ = μ with its integers, which `zero-one-bb`
-solves: v(μ) - μk, concave and piecewise linear in μ with slope Σz - k. The best of these bounds is at least that of the
-relaxation without integers, and what it leaves is the duality gap of the budget alone.
+*The budget.* The κ form of the 0-1 SVM is min ||w||² subject to Σz ≤ k = ⌊κn⌋, z_i = 1 where point i violates its margin; the λ
+form is min ||w||² + λΣz. Moving the budget Σz ≤ k into the objective leaves the λ form at λ = μ with its integers, which
+`zero-one-bb` solves. With its optimum v(μ), the bound is v(μ) - μk, concave and piecewise linear in μ with slope Σz - k. The best
+of these bounds is at least that of the relaxation without integers. Its distance from the optimum is the budget's duality gap.
 
-*Any other linear rows* (the margins) of any model with integers, which are dropped: at the best μ the bound is that of the
-relaxation without integers. With the margins nothing is lost by that: what is left of the integers is a box (with a budget: a
-cardinality), whose vertices are integer (Geoffrion 1974).
+*Any other linear rows* (such as the margins) of any model with integers: the integrality is dropped, and at the best μ the bound
+is that of the relaxation without integers. For the margins no bound is lost by that: without them the z range over a box (with a
+budget: a box under a cardinality row), whose vertices are integer (Geoffrion 1974).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class LagrangianRelaxation(Model):
     Parameters
     ----------
     original : StandardForm
-        The form, with the rows in it.
+        The form before its rows move into the objective.
     rows : str
         Label of linear rows of the form.
     prices : array_like
@@ -95,7 +96,7 @@ class LagrangianRelaxation(Model):
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Return the Lagrangian bound of the *original* form at μ and the multipliers of the other rows.
 
-        So rounding of the priced objective does not matter.
+        It is computed on the original form, so that rounding errors of the objective with the rows do not matter.
         """
         return dual_bound(self.continuous, x, {**(multipliers or {}), self.rows: self.prices})
 
@@ -118,7 +119,7 @@ class LagrangianRelaxation(Model):
 _BUDGET = "budget"
 #: λ is doubled this often at most until the budget holds at its solution.
 _DOUBLINGS = 60
-#: Reads models other than `ZeroOneSVM`, by their form without integers.
+#: The reduction that reads and recovers models other than `ZeroOneSVM`.
 _BY_FORM = Continuous()
 #: Two slopes of v are taken for one where they differ by less, relative.
 _SAME = 1e-9
@@ -133,15 +134,15 @@ class Lagrangian(Reduction[Any]):
     rows : str
         ``"budget"`` (κ form) or the label of linear rows of the form (``"margin"`` of the big-M encoding).
     prices : float or tuple of float, optional
-        μ as it is. Otherwise the best: of the budget by cutting planes (each an exact solution of the λ form), of other rows the
-        multipliers of the relaxation without integers.
+        μ. By default μ is computed: for the budget by cutting planes (each an exact solution of the λ form), for other rows as
+        the multipliers of the relaxation without integers.
     rounds : int
         Problems solved for the best price of the budget, at most.
 
     Raises
     ------
     InputError
-        A negative price, rounds below 1.
+        A price of the budget that is not one number > 0, ``rows`` that is no label, or rounds below 1.
     """
 
     rows: str = "margin"
@@ -200,6 +201,8 @@ class Lagrangian(Reduction[Any]):
         ------
         UnsupportedModelError
             The model has no such rows.
+        InputError
+            Given prices do not fit the rows.
         """
         self.check(model)
         if not isinstance(model, ZeroOneSVM):
@@ -231,9 +234,9 @@ class Lagrangian(Reduction[Any]):
         return super().value(model, values) if isinstance(model, ZeroOneSVM) else _BY_FORM.value(model, values)
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """Return a feasible point: the best multiple of w; in κ form the least that violates no more than the budget, or None.
+        """Return a feasible point: in λ form the best multiple of w, in κ form the smallest with at most k violations, or None.
 
-        Other models recover it as the continuous relaxation does (`Continuous`).
+        For other models the point is that of the continuous relaxation (`Continuous`).
         """
         if not isinstance(model, ZeroOneSVM):
             return _BY_FORM.recover(model, values)
@@ -247,7 +250,7 @@ class Lagrangian(Reduction[Any]):
         return model.point(w * (1.0 / float(u[kept_count - 1]) * (1.0 + 4e-16))) if u[kept_count - 1] > 0.0 else None
 
     def _row_prices(self, form: StandardForm) -> FloatArray:
-        """Return the given prices, or those of the relaxation without integers, in the dual cone."""
+        """Return the given prices, or the multipliers of the relaxation without integers, moved into the dual cone."""
         constraint = form.constraint(self.rows)
         if self.prices is not None:
             return as_vector(self.prices, constraint.rows, "prices")
@@ -292,7 +295,7 @@ def _cost_form(model: ZeroOneSVM, price: float) -> ZeroOneSVM:
 
 
 def _solution(model: ZeroOneSVM, price: float) -> tuple[float, float]:
-    """Return violations and squared norm of a solution of the λ form."""
+    """Return the number of violations Σz and the squared norm of a solution of the λ form at this price."""
     values = solve_problem(_cost_form(model, price), "zero-one-bb", Options(tol=1e-9)).values
     w = values["w"]
     return float(np.sum(values["z"])), float(w[model.penalised] @ w[model.penalised])

@@ -1,6 +1,9 @@
 """The perspective relaxation of the 0-1 loss at a fixed γ (`Perspective`): second-order cones, cheaper and weaker than the SDP.
 
-It is (13) of Cepeda, Gómez, Han: *Robust support vector machines via conic optimization* ("Conic"), for one γ of their set Γ.
+It is (13) of Cepeda, Gómez and Han (2024), *Robust support vector machines via conic optimization* ("Conic"), for one γ of Γ =
+{γ ≥ 0 : S = I - Σ γ_i a_i a_i' ⪰ 0}, a_i = y_i x_i. With u_i = a_i'w and r_i = 1 - u_i,
+
+    min w'Sw + Σ γ_i (2u_i - 1 + s_i + t_i) + Σ λ_i z_i   subject to   s_i z_i ≥ (r_i)_+²,  t_i (1 - z_i) ≥ (r_i)_-²,  0 ≤ z ≤ 1.
 """
 
 from __future__ import annotations
@@ -36,10 +39,10 @@ GammaSource: TypeAlias = Literal["uniform", "stated"] | FloatArray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PerspectiveRelaxation(ConvexificationModel):
-    """min w'Sw + Σ γ_i (2u_i - 1 + s_i + t_i) + Σ λ_i z_i over the cones of the points, 0 ≤ z ≤ 1: Conic (13) at one γ.
+    """The program of the module's docstring, Conic (13) at one γ.
 
-    Its optimum is D(γ) ≤ that of the SDP (21), which is the maximum over Γ; equal at γ*. With M it has the rows
-    u_i + M_i z_i ≥ 1 as well: the continuous relaxation of the strengthened `ZeroOneSVM`.
+    Its optimum is at most that of the SDP, Conic (21), which is the maximum over Γ, attained at the SDP's multipliers γ*. With M
+    it has the rows u_i + M_i z_i ≥ 1 as well: the continuous relaxation of the strengthened `ZeroOneSVM`.
 
     Parameters
     ----------
@@ -98,7 +101,10 @@ class PerspectiveRelaxation(ConvexificationModel):
         return strengthened_form(self.name, self.signed, self.sample_weight, self.gamma, self.big_m_values, integer=False)
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
-        """Return the bound D(γ, V) at the model's γ, V_i the sum of the multipliers ``split`` and ``margin``."""
+        """Return the bound D(γ, V) of `relaxations.bounds.convexification` at the model's γ.
+
+        V_i is the sum of the multipliers of the rows ``split`` and, with M, ``margin``.
+        """
         slope = np.zeros(self.X.shape[0])
         if "split" in multipliers:
             split = np.asarray(multipliers["split"], dtype=np.float64)

@@ -8,12 +8,13 @@ vector c let s = Σ c_i r_i, and ζ_i = z_i where c_i > 0, ζ_i = 1 - z_i where 
 
 sums over the points with c_i ≠ 0, holds at every point of the problem. Its right-hand side is convex in (w, z): y²/v is jointly
 convex and falls with v, and v_± is concave. With W for ww', s² is d'Wd - 2σd'w + σ², d = Σ c_i y_i x_i, σ = tΣ c_i. One point
-alone, c = e_i, is the row of the SDP (Conic (21)).
+alone, c = e_i, is the row of the SDP, (21) of Cepeda, Gómez and Han (2024).
 
 *Strength.* SDP ≤ SDP with these rows for pairs ≤ SDP with the hulls of the same pairs whose violated branch ends at t.
-The first since rows are added. For the second take a feasible point of a pair's hull: cells kl of weight z_kl with parts s_kl of
-s, and lifted square at least Σ s_kl²/z_kl. Cells with s_kl > 0 have ζ_i = 1 or ζ_j = 1, so their weights sum to at most v_+, and
-by Cauchy and Schwarz Σ_{s_kl > 0} s_kl²/z_kl ≥ (Σ (s_kl)_+)²/v_+; likewise for s_kl < 0. `PairHulls` leaves that branch open.
+The first inequality holds since rows are added. For the second take a feasible point of a pair's hull: cells kl (branch k of one
+point, l of the other) of weight z_kl with parts s_kl of s, and lifted square at least Σ s_kl²/z_kl. Cells with s_kl > 0 have
+ζ_i = 1 or ζ_j = 1, so their weights sum to at most v_+, and by Cauchy and Schwarz Σ_{s_kl > 0} s_kl²/z_kl ≥ (Σ (s_kl)_+)²/v_+;
+likewise for s_kl < 0. In `PairHulls` the violated branch does not end at t.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class RankOneHullLoss(LiftedHullLoss):
         return ConvexPiece(((0.0, 0.0),), low=t), ConvexPiece(((0.0, 1.0),), high=t)
 
     def add_rows(self, builder: Assembly, context: AssemblyContext, W: Affine, pieces: UnionHull) -> None:
-        """Add v, s and q ≥ s²/v of both signs, and the rows by which the lifted square is at least the sum of the two q."""
+        """Add v, s and q ≥ s²/v of both signs, and the rows that the lifted square is at least the sum of the two q."""
         assert isinstance(self.of, ZeroOne)
         C, t = self.combinations, self.of.threshold
         k, positive, negative = C.shape[0], 1.0 * (self.combinations > 0.0), 1.0 * (self.combinations < 0.0)

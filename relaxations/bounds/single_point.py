@@ -1,6 +1,7 @@
 """The relaxation by single-point hulls (`SinglePoint`): the convex hull of each point's 0-1 loss with ||w||², without an SDP.
 
-It is Theorem 1 of Cepeda, Gómez, Han: *Robust support vector machines via conic optimization* ("Conic"), for all points at once.
+It is Theorem 1 of Cepeda, Gómez and Han (2024), *Robust support vector machines via conic optimization* ("Conic"), for all points
+at once. The problem is min ||w||² + λ Σ z_i with z_i = 0 ⇒ u_i ≥ 1, u_i = y_i x_i'w, z binary.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from .convexification import CertifiedConvexification, ConvexificationModel, cer
 def single_point_gammas(A: FloatArray) -> FloatArray:
     """Return γ_i = 1/||x_i||², the largest γ of each point alone, for the rows of A; 0 for a row of zeros.
 
-    *All of them at once are not in Γ in general*: I - Σ γ_i x_i x_i' has trace p - n, negative for n > p.
+    All of them at once are in general not in Γ = {γ ≥ 0 : Σ γ_i x_i x_i' ⪯ I}: I - Σ γ_i x_i x_i' has trace p - n for n rows that
+    are not zero, negative for n > p.
     """
     squares = np.einsum("ij,ij->i", A, A)
     return np.divide(1.0, squares, out=np.zeros_like(squares), where=squares > 0.0)
@@ -38,8 +40,8 @@ class SinglePointRelaxation(ConvexificationModel):
     constraint is the closed convex hull of {(w, z_i, τ) : τ ≥ ||w||², z_i = 0 ⇒ u_i ≥ 1} for its point.
 
     *Below the SDP.* With multipliers μ of the n constraints, Σμ = 1, the Lagrangian is that of Conic (13) at γ with entries
-    μ_i γ_i, and Σ μ_i γ_i x_i x_i' ⪯ Σ μ_i I = I: that γ is in Γ. So the optimum is the maximum over the part of Γ that is the
-    convex hull of 0 and the γ_i e_i, and the same closed-form dual value proves it.
+    μ_i γ_i, and Σ μ_i γ_i x_i x_i' ⪯ Σ μ_i I = I: this γ is in Γ. So the optimum is the maximum of Conic (13) over the convex
+    hull of 0 and the γ_i e_i, a part of Γ, and the closed-form dual value of the SDP proves it.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ class SinglePointRelaxation(ConvexificationModel):
     Raises
     ------
     InputError
-        As `ConicSVM`.
+        Wrong shapes, non-finite data, labels, λ ≤ 0.
     """
 
     lam: float = 1.0

@@ -1,31 +1,34 @@
 r"""The relaxation of ramp losses by a 0-1 problem (`Thresholds`), which an exact solver bounds: a ramp is a mean of steps.
 
-Let ρ(m) ≥ (h/d) min{(1 - m)_+, d} and F(w) = Σ_j d_j w_j² + ||w||_X + Σ c_i ρ(a_i'w); whatever else a problem has (tails, prices,
-sets) only adds to it. A ramp is an integral of steps, ρ(m) ≥ (h/d) ∫_{1-d}^1 1{m < s} ds. Take the steps s = t and s = -κt
+The problem is min F(w) = Σ_j q_j w_j² + ||w||_X + Σ_i c_i ρ(a_i'w): curvatures q_j ≥ 0; the norm ||·||_X whose unit ball is the
+convex hull of vectors ±x_k (`MarginProblem`); costs c_i ≥ 0; signed rows a_i = y_i x_i; a loss ρ(m) ≥ (h/d) min{(1 - m)_+, d},
+the ramp of height h and width d. A tail of the loss, prices of nonzero coefficients and restrictions of w are left out, which
+only lowers the optimum. A ramp is an integral of steps, ρ(m) ≥ (h/d) ∫_{1-d}^1 1{m < s} ds. Take the steps s = t and s = -κt
 together, 0 ≤ κ ≤ (d - 1)_+, for τ < t < 1 with τ ≥ 1 - d, and write v = w/t:
 
     Σ c_i ρ(a_i'w) ≥ ∫_τ^1 N(w/t) dt,    N(v) = (h/d) (Σ c_i 1{a_i'v < 1} + κ Σ c_i 1{a_i'v < -κ}).
 
 Norms are means over the same t: w_j² = ∫_τ^1 τ/(1-τ) (w_j/t)² dt and ||w||_X = ∫_τ^1 ||w/t||_X/ln(1/τ) dt. So with
-H(v) = N(v) + τ/(1-τ) Σ d_j v_j² + ||v||_X/ln(1/τ)
+H(v) = N(v) + τ/(1-τ) Σ q_j v_j² + ||v||_X/ln(1/τ)
 
     F(w) ≥ ∫_τ^1 H(w/t) dt ≥ (1 - τ) inf H.
 
-That is a 0-1 problem with two rows for each point, one for a margin below 1 and one for a margin below -κ. The length of w no
-longer matters in it, so that a search can bound it by branching on which rows are violated. It cannot do so for a ramp.
+Minimising H is a 0-1 problem with two rows for each point: one is violated by a margin below 1, one by a margin below -κ. A
+search bounds it by branching on which rows are violated. For a ramp it cannot, since the loss depends on the length of w.
 
-*Stated as a `ZeroOneSVM`.* Its margins are at least 1, so the second rows need a unit: a coefficient s with rows a_i'v - s ≥ 1,
-a_i'v + (d - 1)s ≥ 1, and one row s ≥ S that is too dear to violate. At s = S thresholds are S + 1 and 1 - (d - 1)S, those of
-v/(S + 1) are 1 and -κ with κ = ((d - 1)S - 1)/(S + 1).
+*Stated as a `ZeroOneSVM`.* Its rows require margins of at least 1. So the second thresholds need a further coefficient s with
+rows a_i'v - s ≥ 1, a_i'v + (d - 1)s ≥ 1, and one row s ≥ S whose cost is too large to violate it. At s = S the thresholds of
+a_i'v are S + 1 and 1 - (d - 1)S; those of v/(S + 1) are 1 and -κ with κ = ((d - 1)S - 1)/(S + 1).
 
-*Norms become squares.* Let U = Σ c_i ρ(0)/(1 - τ) ≥ inf F/(1 - τ) and X = max ||x_k||. Where H(v) < U, with l = 1/ln(1/τ),
-l||v||_X ≥ l||v||/X ≥ (l||v||/X)²/U; and the 0-1 problem's optimum is at most (1 - τ)U in any case.
+*Norms become squares.* Let U = Σ c_i ρ(0)/(1 - τ) ≥ inf F/(1 - τ) and L = max ||x_k||. Where H(v) < U, with l = 1/ln(1/τ),
+l||v||_X ≥ l||v||/L ≥ (l||v||/L)²/U; and the 0-1 problem's optimum is at most (1 - τ)U in any case.
 
 *A free intercept* b has a best value with |b| ≤ max{1, κ} + max||x_i|| ||v||: beyond that all points of one class are right and
-all others wrong by more than any threshold. So a small square of b costs no more than a share of the others and a constant,
-which is `offset`, as is what s = S costs.
+all others wrong by more than any threshold. So a small square of b costs at most a share of the other squares and a constant.
+`offset` subtracts this constant and the cost of s = S.
 
-All squares are powers of four, so rows are scaled exactly; everything else is rounded towards a lower bound.
+The coefficients of all squares are powers of four, so rows are scaled exactly; all other numbers are rounded so that the bound
+stays valid.
 """
 
 from __future__ import annotations
@@ -50,13 +53,13 @@ from ...models.views import MarginProblem
 from ..margin_reduction import MarginReduction, as_margin
 from ..reduction import LiftedDual, Relaxation, without_warnings
 
-#: What rounding may do to a factor here, taken off.
+#: Factors that lower or raise a computed number by more than its rounding error.
 _BELOW, _ABOVE = 1.0 - 2.0**-40, 1.0 + 2.0**-40
-#: S: the second threshold is this much less deep than d - 1, relative to S + 1.
+#: S of the module's docstring: κ is d - 1 less d/(S + 1).
 _UNIT = 256.0
-#: Of Σ c_i ρ(0) what the square of s costs; of the least square what that of a free intercept may cost.
+#: Largest cost of the square of s relative to Σ c_i ρ(0); share of the least coefficient of a square for a free intercept.
 _SMALL, _SHARE = 1e-9, 0.125
-#: A weight of second thresholds from which on first ones get the same: a search is faster on equal costs.
+#: If κ is above this number and at most 1, first thresholds get the weight κ of the second: a search is faster on equal costs.
 _NEARLY = 0.98
 
 
@@ -67,8 +70,8 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
     Parameters
     ----------
     tau : float
-        0 < τ < 1: steps at t > τ count (and t > 1 - d). Of the losses a share of 1 - τ is left, of squares τ, of norms
-        (1 - τ)/ln(1/τ).
+        0 < τ < 1: steps at t > τ count (and t > 1 - d). The bound contains the losses times 1 - τ, the squares times τ and the
+        norm times (1 - τ)/ln(1/τ).
 
     Raises
     ------
@@ -110,17 +113,18 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
         Raises
         ------
         UnsupportedModelError
+            The model has no ramp, or a coefficient without norm or squares (`missing_part`).
         """
         self.check(model)
         with without_warnings():
             return self._steps(model).model()
 
     def offset(self, model: Model, target: ZeroOneSVM) -> Rounded:
-        """Return minus the cost of a free intercept and of the unit s, an upper bound of what they add to the optimum."""
+        """Return minus an upper bound of what a free intercept's square and the coefficient s add to the optimum."""
         return Rounded(-self._steps(model).constant)
 
     def lift(self, model: Model, target: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Return the Lagrangian bound of the 0-1 problem's form without integers, less the cost of intercept and unit."""
+        """Return the Lagrangian bound of the 0-1 problem's form without integers, plus the `offset`."""
         value = dual_bound(target.form.relax_integrality(), None, multipliers).value - self._steps(model).constant
         return LiftedDual(value, dict(multipliers), "the 0-1 problem's form without integers; a ramp is a mean of steps")
 
@@ -139,7 +143,7 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """The 0-1 problem in the variables u_j = scale_j (S + 1) v_j, and last scale·s."""
+    """The 0-1 problem (1 - τ)·H in the variables u_j = scale_j (S + 1) v_j, and last `unit`·s; the symbols are the module's."""
 
     view: MarginProblem
     y: FloatArray
@@ -147,31 +151,32 @@ class _Steps:
 
     @property
     def width(self) -> float:
-        """d."""
+        """The width d of the ramp."""
         return 1.0 - float(self.view.loss.margins[0])
 
     @property
     def deep(self) -> float:
-        """(d - 1)_+, rounded down: how deep the second threshold may be."""
+        """(d - 1)_+, rounded down: the upper end of κ."""
         return max(self.width * _BELOW - 1.0, 0.0)
 
     @property
     def longer(self) -> float:
-        """S + 1, where there are second thresholds."""
+        """S + 1 with second thresholds, 1 without."""
         return _UNIT + 1.0 if self._second else 1.0
 
     @property
     def _second(self) -> bool:
+        """True if there are second thresholds, that is, if κ is positive."""
         return self.deep * _UNIT > 2.0
 
     @cached_property
     def squares(self) -> FloatArray:
-        """Squares of the coefficients of (S + 1) v: at most those of τ/(1-τ) d_j and the norm, times 1-τ; 0 for an intercept."""
+        """The coefficients of ((S + 1) v_j)²: (1 - τ) times at most those of H, from its squares and norm; 0 for an intercept."""
         view, tau = self.view, self.tau
         squares = tau * view.curvature
         if view.atoms.any():
             longest = float(np.sqrt((view.atoms**2).sum(axis=1).max())) * _ABOVE
-            share = (1.0 - tau) / math.log(1.0 / tau) / longest  # (1-τ)/ln(1/τ)·1/X
+            share = (1.0 - tau) / math.log(1.0 / tau) / longest  # (1-τ)/ln(1/τ)·1/L
             squares = squares + view.atoms.any(axis=0) * share**2 / self.highest
         return np.asarray(squares / self.longer**2 * _BELOW)
 
@@ -182,7 +187,7 @@ class _Steps:
 
     @cached_property
     def scales(self) -> FloatArray:
-        """Powers of two; their squares are no more than ``squares`` and what is made up for the intercept."""
+        """Powers of two whose squares are at most `squares`, less a share for a free intercept, whose own square is small."""
         squares = self.squares.copy()
         if self.view.intercept:
             squares[1:] *= 1.0 - _SHARE
@@ -191,22 +196,25 @@ class _Steps:
 
     @property
     def _far(self) -> float:
+        """max ||x_i|| without the intercept's column, rounded up; positive."""
         rows = self.view.A[:, 1:]
         return max(float(np.sqrt((rows**2).sum(axis=1).max(initial=0.0))) * _ABOVE, 2.0**-60)
 
     @property
     def unit(self) -> float:
+        """The scale of s, a power of two."""
         return float(2.0 ** math.floor(0.5 * math.log2(_SMALL * self.highest)) / _UNIT)
 
     @property
     def constant(self) -> float:
-        """The cost of the squares of a free intercept and of s beyond that, rounded up."""
+        """The cost of s = S, and of a free intercept's square beyond the share of the other squares, rounded up."""
         constant = (self.unit * _UNIT) ** 2 if self._second else 0.0
         if self.view.intercept:
             constant += 2.0 * (float(self.scales[0]) * self.longer * max(1.0, self.deep)) ** 2
         return constant * _ABOVE
 
     def model(self) -> ZeroOneSVM:
+        """Return the 0-1 problem."""
         view, priced = self.view, self.view.costs > 0.0
         rows, costs = (
             view.A[priced] / self.scales,

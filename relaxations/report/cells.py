@@ -15,7 +15,7 @@ from ...errors import DataError
 from ...solvers.certification.result import BoundKind
 from ...solvers.records import Status
 
-#: Identity of a problem in a report: the instance's name and λ; λ is None for a model as stated.
+#: Identity of a problem in a report: the instance's name and λ, the cost of a margin violation; λ is None for a model as stated.
 CellKey: TypeAlias = tuple[str, float | None]
 
 _R = TypeVar("_R", bound="Record")
@@ -166,7 +166,8 @@ class InstanceCell(Cell):
     lam_low, lam_high : float or None
         The ends between which λ was chosen (`LamChoiceTask`); None where λ was given.
     trivial : float or None
-        Objective of the best classifier without features, for a model as stated; for an instance it follows from the counts.
+        Objective of the best classifier without features, for a model as stated; None for an instance, where it follows from the
+        counts of labels.
     held_out : str
         Description of the held-out points; empty without them.
     test_error : float or None
@@ -215,7 +216,7 @@ class RelaxationCell(BoundingCell):
     argument : str
         Why a proved bound holds.
     caveat : str
-        Why the relaxation's optimum may not bound the problem's; empty where it does.
+        Why the relaxation's optimum need not bound the problem's; empty if it does.
     target_bound, target_kind : float or None, str
         With a caveat: the bound of the relaxation's own optimum alone.
     m_source : str
@@ -223,7 +224,7 @@ class RelaxationCell(BoundingCell):
     m_low, m_high : float or None
         Smallest and largest M_i.
     against_m : bool
-        Whether the bound is drawn against M (`Reduction.against_m`).
+        Whether the picture of bounds against M has a point for this bound (`Reduction.against_m`).
     beside_m : bool
         Whether that picture shows the bound as a horizontal line (`Reduction.beside_m`).
     recovered : float or None
@@ -231,7 +232,7 @@ class RelaxationCell(BoundingCell):
     violations, misclassified : int or None
         Points with u < 1, and with u < 0, under that classifier.
     rank_ratio : float or None
-        Second over first eigenvalue of W; None for relaxations without W.
+        Second over first eigenvalue of W, which stands for ww'; None for relaxations without W.
     variables, rows, bytes : int or None
         Size of the form that was solved.
     build_seconds, solve_seconds : float or None
@@ -304,7 +305,7 @@ class ExactCell(BoundingCell):
     variables, rows : int or None
         Size of the form that the solver read.
     m_slack : float or None
-        Smallest slack of a big-M row in use at the solver's point; zero would mean that M may cut something off.
+        Smallest slack of a big-M row in use at the solver's point; at zero, M may cut off better points.
     reason : str
         Why the solver did not run; empty if it ran.
     seed : int
@@ -314,7 +315,7 @@ class ExactCell(BoundingCell):
     bound_seconds : float or None
         Seconds until the trace's bound was the final one, up to 1e-6 of it.
     prepare_seconds : float or None
-        Seconds before the solver of making the strengthened encoding, whose γ* is a relaxation's; None for other encodings.
+        Seconds of making the strengthened encoding, which solves a relaxation first; None for other encodings.
     caveat : str
         Why the encoding may cut off the optimum (an M that is not proved valid); empty where it is exact.
     target_bound, target_kind : float or None, str
@@ -391,7 +392,7 @@ def _trace_point(point: Any) -> TracePoint:
 
 @dataclass(frozen=True)
 class KappaCell(Record):
-    """The conic relaxation of min ||w||² subject to at most κn margin violations, Conic Appendix C, at one κ.
+    """The conic relaxation of min ||w||² subject to at most κn margin violations at one κ (Cepeda, Gómez and Han 2024, App. C).
 
     Parameters
     ----------
@@ -410,9 +411,9 @@ class KappaCell(Record):
     recovered : float or None
         ||w||² of a classifier with at most ⌊κn⌋ violations: an upper bound.
     share : float or None
-        Σz/n at the relaxation's point.
+        Σz/n at the relaxation's point, z_i in [0, 1] the relaxed violation of point i.
     rank_ratio : float or None
-        Second over first eigenvalue of W.
+        Second over first eigenvalue of W, which stands for ww'.
     misclassified : int or None
         Points that the recovered classifier gets wrong.
     build_seconds, solve_seconds : float or None
@@ -461,9 +462,9 @@ class KappaCell(Record):
 
 @dataclass(frozen=True)
 class LamChoice(Record):
-    """The λ chosen for a problem (``lam="auto"``), and the ends that it follows from.
+    """The λ chosen for a problem (``lam="auto"``), and the ends of the range that it is chosen from.
 
-    There are no ends if the intercept alone is the best known classifier at every λ, or at none.
+    There are no ends if the intercept alone is the best known classifier at every λ, or at no λ.
 
     Parameters
     ----------
@@ -472,9 +473,9 @@ class LamChoice(Record):
     lam : float
         The chosen λ.
     low : float or None
-        Above it a classifier is known that is better than every one without a feature.
+        Above this λ a classifier is known that is better than every classifier without features.
     high : float or None
-        Above it the classifier of the least known cost of violations is the best known.
+        Above this λ the classifier of the least known cost of violations is the best known.
     """
 
     name: str

@@ -17,7 +17,7 @@ def default_report_instances(seed: int = 0) -> list[Instance]:
     """Return five instances: wdbc in two sizes, two digits, and Gaussian classes with clustered outliers in two sizes.
 
     The real sets are sub-sampled (stratified) and reduced to a few features by `strongest_features`, to sizes that exact
-    solvers can mostly finish, then standardised with an intercept column. The generated ones are taken as they are drawn
+    solvers can mostly finish, then standardised with an intercept column. The generated ones are not changed
     (`gaussian_clusters`, σ = 0.2); half a minute is meant to be too short for generic solvers on the larger one.
 
     Parameters

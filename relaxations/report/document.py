@@ -33,7 +33,7 @@ def findings(report: ReportData) -> tuple[Finding, ...]:
 
 
 def _most_complete(report: ReportData) -> dict[str, list[ReportRow]]:
-    """Return the relaxations with a gap on as many instances as any has: others' medians are of other instances."""
+    """Return the rows of the relaxations with the most gaps, by name; medians of other relaxations are over fewer instances."""
     most_cells = max(map(len, report.gap_rows.values()), default=0)
     return {name: rows for name, rows in report.gap_rows.items() if len(rows) == most_cells}
 
@@ -93,9 +93,7 @@ def _exact_relaxations(report: ReportData) -> list[Finding]:
 
 
 def _proofs_by_solver(report: ReportData) -> list[Finding]:
-    """Return the numbers of proofs by solver: a solver proves where its bound is proved, and claims where there is its word
-    alone.
-    """
+    """Return the numbers of optima by solver: proved if the bound is proved, claimed if only the solver claims the bound."""
     ratios = exact_ratios(report)
     if not ratios:
         return []

@@ -67,7 +67,7 @@ class ExactSolverTask(SolverTask[S]):
 
     @property
     def key_parts(self) -> dict[str, Any]:
-        """Return the parts with the start and the solver."""
+        """Return the parts of the key, with the starting classifier, the solver and whether a log is kept."""
         log = {"log": True} if self.proofs else {}
         return {**super().key_parts, "incumbent": self.w, "solver": self.solver.key, **log}
 
@@ -78,14 +78,14 @@ class ExactSolverTask(SolverTask[S]):
         return ExactCell(self.problem.name, self.problem.lam, self.solver.label, time_limit=limit, seed=self.options.seed)
 
     def _solve(self, model: Model, options: Options) -> tuple[Result, dict[str, Any]]:
-        """Return the result, with the fields of its log."""
+        """Return the result, and the cell's fields of the proof log."""
         solver = self.solver.solver
         warm = self.w is not None and solver is not None and Gives.WARM_START in solver.info.gives
         return _solve_with_log(model, self.solver, replace(options, start=self._start(model) if warm else None), self.proofs)
 
     @abstractmethod
     def _start(self, model: Model) -> dict[str, FloatArray]:
-        """The model's point of ``w``."""
+        """The model's point for the classifier ``w``."""
 
     def _filled(self, empty: ExactCell, solver: Solver, model: Model, result: Result) -> ExactCell:
         """Return the cell filled from a result: status, bound, objective, times, sizes and errors."""
@@ -136,7 +136,7 @@ class ExactTask(ExactSolverTask[InstanceProblem]):
 
     @property
     def key_parts(self) -> dict[str, Any]:
-        """Return the parts with the encoding and M."""
+        """Return the parts of the key, with the encoding, M and the solver of a relaxation that the encoding needs."""
         strengthened = {"relaxation solver": self.relaxation_solver.key} if self.encoding == "strengthened" else {}
         return {**super().key_parts, "encoding": self.encoding, "M": self.constants, **strengthened}
 
@@ -226,10 +226,10 @@ def _solve_with_log(model: Model, spec: SolverSpec, options: Options, with_log: 
 
 
 def _root(solver: Solver, result: Result) -> float | None:
-    """The bound after the root node: what the solver says, else the last bound of its trace before the first branching.
+    """The bound after the root node: the solver's number, else the last bound of its trace before the first branching.
 
-    Our own solver starts from the bound 0 and has no root relaxation of its own. A root that was cut off says less than the
-    final bound, whatever number stands there.
+    The trace counts only for solvers that read the form: `zero-one-bb` starts from the bound 0 and has no root relaxation. The
+    number is at most the final bound, which a root node that a limit stopped may report wrongly.
     """
     root_bound = finite_or_none(result.root_bound)
     if root_bound is None and solver.reads_form:

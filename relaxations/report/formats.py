@@ -3,7 +3,8 @@
 Names are untrusted: no text of the data becomes mark-up, HTML, a link, mathematics or a formula of a spreadsheet. In HTML every
 text is escaped by the templates' autoescape, and pictures are images, in which no script runs; the page needs no network and is
 readable without JavaScript. In CSV a text that begins with =, +, - or @ (after tabs or line ends, too), which a spreadsheet reads
-as a formula, stands on one line with an apostrophe before it; numbers are written as they are, and intervals take two columns.
+as a formula, stands on one line with an apostrophe before it; numbers are written in full precision, and intervals take two
+columns.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 #: Rows of one tabular, so that it fits a page.
 _ROWS = 45
-#: Characters that a column of words has on a line, and how wide it is where some have more.
+#: Characters on a line of a column of words, and the width of a column with longer texts.
 _LINE, _WIDTH = 40, "48mm"
 #: The problem whose optimum is ζ.
 _PROBLEM = {
@@ -227,7 +228,7 @@ def _digest(stored: Mapping[str, Any]) -> str:
 def read_json(path: Path) -> ReportData:
     """Return the report of a file that `render_json` made.
 
-    A file of the earlier layout 2 has no digest, so none of its bounds is called proved.
+    A file of the earlier layout 2 has no digest, so the kind of its bounds is "stored", not "proved".
 
     Raises
     ------
@@ -268,7 +269,7 @@ def _report(stored: Any) -> ReportData:
 
 
 def _as_stored(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record of a cell whose bounds nobody verified."""
+    """Return the record of a cell with its kinds of bounds replaced by "stored": nobody verified them."""
     kinds = {
         name for name in ("kind", "target_kind", "exact_kind") if record.get(name, BoundKind.NONE.value) != BoundKind.NONE.value
     }
@@ -277,7 +278,7 @@ def _as_stored(record: Mapping[str, Any]) -> dict[str, Any]:
 
 # CSV: one line for each row, exact solve or κ, raw numbers.
 
-#: With their wide forms, which some spreadsheets read alike.
+#: First characters of a formula, with their full-width forms, which some spreadsheets read alike.
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
@@ -391,7 +392,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _TABLES = ("relaxation-means", "exact-means", "kappas")
 #: Where a table of the document is on the page.
 _PLACES = {"instances": "matrix", "relaxations": "details", "exacts": "details"}
-#: What links to them say.
+#: Texts of links to these places.
 _TITLES = {"matrix": "Gaps", "details": "Details by instance"}
 #: Columns of the matrix between the instance and the relaxations.
 _NUMBERS = ("λ", "n", "p", "optimum ζ")
@@ -411,7 +412,7 @@ def _environment() -> Environment:
 
 
 def _finished(value: object) -> object:
-    """Return the text that a template writes: escaped, but for our own mark-up."""
+    """Return the value that a template writes: plain text without control characters; mark-up of this module unchanged."""
     return sanitise(value) if type(value) is str else value
 
 

@@ -1,7 +1,7 @@
 """The task that chooses λ for ``lam="auto"`` of a gap report: the geometric mean of two ends of the range of interest.
 
-Below the lower end the intercept alone is the best known classifier; above the upper end the classifier of the least known cost
-of violations is. If the ends meet λ is twice as large, and it is 1 without ends.
+Below the lower end the intercept alone is the best known classifier. Above the upper end the best known classifier is the one of
+the least known cost of violations. If the ends are equal, λ is twice that end; without ends λ is 1.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LESS = 1e-9
 
 @dataclass(frozen=True)
 class _Line:
-    """The objective of one classifier as a function of λ: norm + λ cost."""
+    """The objective of one classifier as a function of λ, norm + λ cost, and whether its scores are constant."""
 
     norm: float
     cost: float
@@ -68,7 +68,7 @@ class LamChoiceTask(Task[ReportProblem]):
         return {**super().key_parts, "other": self.problem_at(2.0).key_parts}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Run the heuristic at λ = 8^k while its classifiers change, then at the ends while these move; return the chosen λ."""
+        """Run the heuristic at λ = 8^k while its classifiers improve, then at the ends while these change; return the choice."""
         lines: list[_Line] = []
         first = best = self._best(1.0, lines)
         lam = 1.0
@@ -98,7 +98,7 @@ class LamChoiceTask(Task[ReportProblem]):
         return {"cell": LamChoice(self.problem_at(lam).name, lam, low, high).record()}, True
 
     def _best(self, lam: float, lines: list[_Line]) -> _Line:
-        """The line of the best classifier known at λ; those of the others are added to ``lines`` as well."""
+        """The line of the best classifier known at λ; the lines of all classifiers found are added to ``lines``."""
         problem, doubled = self.problem_at(lam), self.problem_at(2.0 * lam)
         composed, other = as_margin(problem.model.original_model), as_margin(doubled.model.original_model)
         if composed is None or other is None:
@@ -135,9 +135,9 @@ def _recovered(model: Model, options: Options) -> list[FloatArray]:
 
 
 def _ends(lines: Sequence[_Line]) -> tuple[float, float] | None:
-    """Return two breakpoints of the lower envelope: behind the last line without features, and the last of all.
+    """Return two breakpoints of the lower envelope: the end of the last line of a constant classifier, and the last breakpoint.
 
-    None where the envelope begins with a line of features, or ends with one without.
+    None if no line of the envelope, or its last line, is that of a constant classifier.
     """
     envelope: list[_Line] = []
     for line in sorted(lines, key=lambda line: (-line.cost, -line.norm, not line.constant)):
@@ -154,7 +154,7 @@ def _ends(lines: Sequence[_Line]) -> tuple[float, float] | None:
 
 
 def _middle(low: float, high: float) -> float:
-    """Return the geometric mean, in three digits where these lie between; twice the end where there is one alone."""
+    """Return the geometric mean, in three digits if that number is between the ends; twice the end if both are equal."""
     middle = float(np.sqrt(low * high)) if high > low * (1.0 + _LESS) else 2.0 * high
     short = float(f"{middle:.3g}")
     return short if low < short < max(high, 3.0 * low) else middle

@@ -31,9 +31,9 @@ class MatrixCell:
     Parameters
     ----------
     text : str
-        Interval or number, or a few words why there is none.
+        Interval or number, or a few words in place of a missing one.
     note : str
-        Why there is no number, or which of several runs it is of.
+        The reason why there is no number, or the variant of the run that is shown.
     kind : str
         `BoundKind` of the bound, the evidence for it, with "claimed" for "claimed by solver"; "none" without a bound.
     sort_value : float
@@ -43,7 +43,7 @@ class MatrixCell:
     counts : str
         Nodes and root gap of an exact run, shown beside the kind.
     is_interval : bool
-        Whether it shows an interval: of an unproved optimum, of a gap to one, or between incumbent and bound of a run.
+        Whether it shows an interval: of an unproved optimum, of a gap to one, or from the bound to the incumbent of a run.
     """
 
     text: str
@@ -206,14 +206,14 @@ def _gap_cell(row: ReportRow) -> MatrixCell:
 
 
 def _exact_cell(cell: ExactCell, best: float) -> MatrixCell:
-    """Return the seconds of a proof of ζ, else the interval that remains; nodes and root gap stand below."""
+    """Return the seconds of a proof of the optimum ζ, else the interval that remains; nodes and root gap stand below."""
     if cell.reason:
         return MatrixCell(NOT_RUN, cell.reason)
     counted = [] if cell.nodes is None else [f"{cell.nodes:,} node{'' if cell.nodes == 1 else 's'}"]
     root = root_gap(cell, best)
     counted += [] if root is None else [f"root gap {percent_text(root, 1)}"]
     counts_text = ", ".join(counted)
-    variant = "" if cell.variant == cell.solver else cell.variant  # which of its runs
+    variant = "" if cell.variant == cell.solver else cell.variant
     seconds = 0.0 if cell.solve_seconds is None else cell.solve_seconds
     if cell.caveat:
         return MatrixCell("no bound of ζ", f"{cell.variant}: {cell.caveat}")

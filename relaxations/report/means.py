@@ -1,4 +1,7 @@
-"""Statistics of a gap report over many problems: shifted geometric means, performance profiles, primal-dual integrals."""
+"""Statistics of a gap report over many problems: shifted geometric means, performance profiles, primal-dual integrals.
+
+ζ is the optimum of a problem, or the interval from its best bound to its best objective if it is unproven.
+"""
 
 from __future__ import annotations
 
@@ -122,11 +125,11 @@ class ExactMean:
     seconds, nodes : float, float or None
         Shifted geometric means of seconds and nodes.
     root_gap, final_gap : float or None
-        Mean gaps at the root and at the end of unproven runs.
+        Mean gap at the root over all runs, and mean gap at the end over the unproven runs.
     share_by_gap : tuple of float
         Shares of the problems with a gap of at most each of `GAP_TOLERANCES`.
     integral : float or None
-        Mean primal-dual integral in seconds.
+        Mean primal-dual integral in seconds (`primal_dual_integral`).
     misclassified, test_error : float or None
         Mean number of misclassified training points, and mean error on held-out points.
     share_by_factor : tuple of float
@@ -164,7 +167,7 @@ class RelaxationMean:
     instances, exact : int
         Numbers of instances, and of those with a gap of at most `EXACT`.
     gap, closed : float or None
-        Mean gap, and mean gap closed.
+        Mean gap, and mean share of the base relaxation's gap that this relaxation closes.
     quartiles : tuple of float or None
         Lower quartile, median and upper quartile of the gap.
     seconds : float
@@ -191,7 +194,7 @@ def _group_of(instance: InstanceCell) -> _Group:
 
 
 def _cells_by_variant(report: ReportData, group: _Group | None = None) -> dict[str, dict[_SeededProblem, ExactCell]]:
-    """Return the cells by variant and problem, without variants that never ran, or whose M is nowhere proved valid."""
+    """Return the cells by variant and problem, without variants whose cells all have a reason not to have run or a caveat."""
     table: dict[str, dict[_SeededProblem, ExactCell]] = {}
     members = {c.key for c in report.instances if group is None or _group_of(c) == group} - report.trivial
     for cell in report.exacts:
@@ -245,8 +248,8 @@ def _gap_then_time(cell: ExactCell) -> tuple[float, float]:
 def primal_dual_integral(cell: ExactCell) -> float | None:
     """Return ∫ γ(t) dt up to the time limit in seconds, Berthold (2013) with both bounds: γ = (incumbent - bound)/incumbent.
 
-    γ is 1 while there is no incumbent or no bound, and keeps its last value after the run: 0 where the optimum was proved. None
-    without a trace or a time limit.
+    A negative bound counts as 0. γ is 1 while there is no incumbent or no bound, and keeps its last value after the run, 0 if the
+    optimum was proved. None without a trace or a time limit, or with a caveat.
     """
     if not cell.trace or cell.time_limit is None or cell.caveat:
         return None

@@ -1,6 +1,7 @@
 """The pictures of a gap report: gaps, sweeps over a parameter, performance profiles, convergence; `report_pictures` draws all.
 
-Each function that draws one returns SVG, or None if the report has no data for the picture.
+Each function that draws one returns SVG, or None if the report has no data for the picture. ζ is the optimum of a problem, W the
+matrix that stands for ww' in the conic relaxation, κ the share of points that may violate their margin.
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ _TICKS = 8
 
 
 def gap_against(report: ReportData, parameter: str) -> str | None:
-    """Draw the gap of every relaxation against a parameter of `SWEPT_PARAMETERS`; otherwise equal instances share a panel.
+    """Draw the gap of every relaxation against a parameter of `SWEPT_PARAMETERS`.
 
-    With more groups than a picture has panels, there is one panel for each family and λ: medians over the groups that have all
-    values of the parameter and no trivial optimum, so that all medians are of the same groups.
+    Instances that differ in this parameter alone form a group, which has a panel. With more groups than panels, each family and λ
+    has a panel of medians. Only groups with all values of the parameter count, so that all medians are over the same groups;
+    trivial optima are left out.
     """
     groups: dict[str, list[InstanceCell]] = {}
     for cell in report.instances:
@@ -89,7 +91,7 @@ def _gap_lines(
             for cell in sorted(cells, key=abscissa):
                 value = _gap_of(report, cell.key, name)
                 points.setdefault(abscissa(cell), []).extend([] if value is None else [value])
-            # a relaxation that has no gap on some of the instances would have a median of other ones there
+            # where a relaxation lacks gaps of some instances, its median would be over other instances
             most_points = max(map(len, points.values()))
             xs = [x for x, gaps in points.items() if gaps and len(gaps) == most_points]
             if xs:
@@ -131,7 +133,7 @@ def bound_against_m(report: ReportData) -> str | None:
     """Draw bound/ζ of relaxations that use an M (`Reduction.against_m`) against M.
 
     Each instance with three M or more has a panel. A hollow point has an M that is not proved valid, so its value is no bound.
-    Dashed lines need no M (`Reduction.beside_m`).
+    Dashed lines are relaxations that need no M (`Reduction.beside_m`).
     """
     swept: list[tuple[InstanceCell, list[RelaxationCell]]] = []
     for instance in report.instances:
@@ -252,8 +254,8 @@ def performance_profiles(report: ReportData) -> str | None:
 def seed_spread(report: ReportData) -> str | None:
     """Draw the times to a proven optimum over seeds, relative to each instance's geometric mean.
 
-    A line leads from the shortest to the longest time of each instance that a variant proved under two seeds, with a dot for each
-    seed.
+    A line leads from the shortest to the longest time of each instance that a variant proved under two seeds or more, with a dot
+    for each seed.
     """
     times: dict[str, dict[CellKey, list[float]]] = {}
     for cell in report.exacts:

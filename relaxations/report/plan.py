@@ -1,6 +1,7 @@
 """The plan of a gap report: the arguments of `gap_report`, parsed into problems, relaxations and solvers, and its tasks.
 
-Dimensions are instance × λ × (relaxation, or exact solver × encoding × M × seed), and sweeps over M and κ.
+Dimensions are instance × λ × (relaxation, or exact solver × encoding × M × seed), and sweeps over M and κ: λ is the cost of a
+margin violation, M the big-M constants, κ the share of points that may violate their margin in place of λ.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def _with_incumbent(problem: ModelProblem, reduction: Reduction[Any], w: FloatAr
 
 
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
-    """Return the solver that auto picks for a model; auto itself if no solver reads the model, which its cell then says."""
+    """Return the solver that auto picks for a model; auto itself if no solver reads it, which the solver's cell then reports."""
     try:
         return item.with_solver(choose_solver(model, options)[0])
     except UnsupportedModelError:
@@ -140,7 +141,7 @@ def parse_limits(base: Options | None, overrides: Mapping[str, Any]) -> Options:
 
 
 def parse_encodings(labels: str | Sequence[str]) -> tuple[Encoding, ...]:
-    """Return the encodings of exact solves in their usual order; `InputError` for others, or one twice."""
+    """Return the encodings of exact solves in their usual order; `InputError` for an unknown or a repeated one."""
     names = [labels] if isinstance(labels, str) else list(labels)
     encodings = tuple(e for e in _ENCODINGS if e in names)
     if not names or len(encodings) != len(names):
@@ -249,7 +250,7 @@ def parse_big_m(value: str | float) -> BigM:
         ) from error
 
 
-#: The open solver of mixed-integer programs that ``exact="auto"`` puts beside whatever auto picks.
+#: The open solver of mixed-integer programs that ``exact="auto"`` runs besides the solver that auto picks.
 _GENERIC_SOLVER = "scip"
 
 
@@ -401,7 +402,7 @@ class Plan:
         ]
 
     def kappa_tasks(self, problem: InstanceProblem, w: FloatArray) -> list[KappaTask]:
-        """Return a task for each κ of an instance at the first λ; an empty list at other λ, which the κ form has not."""
+        """Return a task for each κ of an instance at the first λ; an empty list at other λ, since the κ form has no λ."""
         if self.lams and problem.lam != self.lams[0]:
             return []
         common = (problem, self.relaxation_options, w)
@@ -445,12 +446,12 @@ class Plan:
         return list({item.label: item for item in specs}.values())
 
     def open_store(self, path: str | Path) -> CellStore:
-        """Return the store of a path, after a check that everything in the plan has a key in it.
+        """Return the store of a path, after a check that every solver and model of the plan has a key.
 
         Raises
         ------
         DataError
-            The file is no store.
+            The file is no store, or its directory does not exist.
         InputError
             A model or a solver's parameter has no digest, such as a function.
         """

@@ -42,7 +42,7 @@ class GapReport(ReportData):
     Parameters
     ----------
     instances, relaxations, exacts, meta, kappas
-        As `ReportData`.
+        The cells and the record of the run (`ReportData`).
     """
 
     @cached_property
@@ -134,7 +134,7 @@ class GapReport(ReportData):
         Raises
         ------
         DataError
-            No such file, or not a stored report of this layout.
+            No such file, not a stored report of a known layout, or a report that was changed after it was written.
         """
         data = read_json(Path(path))
         return cls(**{f.name: getattr(data, f.name) for f in fields(data)})
@@ -171,65 +171,67 @@ def gap_report(
 ) -> GapReport:
     """Solve relaxations of several problems, and the problems exactly; return bounds, optima and gaps.
 
-    A problem is an instance, of which the 0-1 problem is bounded at every λ, or a model as it is stated: a `Margin`, a named
-    formulation, one that was changed (``with_constraint``), a form from elsewhere (``from_cvxpy``, ``read``). Of a model every
-    relaxation that reads it is solved, beside it the exact solvers, without encodings or M of their own. In a mapping a name may
-    have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models, replicates
-    of one problem over which means are taken.
+    A problem is an instance, whose 0-1 problem min ||w||² + λ Σ 1{y_i x_i'w < 1} is bounded at every λ, or a model as it is
+    stated: a `Margin`, a named formulation, a changed one (``with_constraint``), an imported form (``from_cvxpy``, ``read``).
+    On a model every relaxation that reads it is solved, and every exact solver is run, in its own encoding. In a mapping a name
+    may have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models,
+    replicates of one problem over which means are taken.
 
-    For each instance and λ a heuristic finds an incumbent, whose objective tightens M; then every relaxation is solved, and
-    every exact solver × encoding × M × seed, from that incumbent. What cannot be run (a missing package, a licence, a model
-    that a solver does not read) becomes a cell with its reason.
+    For each instance and λ a heuristic finds an incumbent, whose objective tightens the big-M constants M. Then every relaxation
+    is solved, and every exact solver × encoding × M × seed starts from that incumbent. A solve that cannot run (a missing
+    package, a licence, a model that a solver does not read) becomes a cell with the reason.
 
     Parameters
     ----------
     instances : sequence of Instance, Model or StandardForm, or mapping of name to model, function of λ, or list of models
-        Instances: two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same
-        data at several n. Values of a form that maximises are those of its negative, which the form minimises.
+        Instances have classes -1 and +1 and are used unchanged: prepare them first. Names must differ. For a sweep over n give
+        the same data at several n. Values of a form that maximises are those of its negative, which the form minimises.
     relaxations : sequence of Reduction or str, optional
-        Objects, rx.Conic() say, or names of ``relaxations.table()``. `default_relaxations` where they are not given; of a model
-        all that read it and bound its optimum.
+        Objects, rx.Conic() say, or names of ``relaxations.table()``. By default `default_relaxations`; for a model all that read
+        it and bound its optimum.
     exact : str, Solver, pair, sequence of them, or None
         Exact solvers as for ``solve``: names, objects, pairs of either with options. "auto": what ``solve`` picks for the 0-1
         model and, beside it, SCIP on the big-M form. None for no exact solve: gaps are then intervals between the best bound
         and the best classifier.
     lam : float, sequence of float, or "auto"
         λ of the instances and of functions of λ; a model has its own. "auto" chooses it for each: the geometric mean of two ends.
-        Below the lower one no classifier is known to beat the intercept alone; above the upper one the least known cost of
-        violations is optimal. They are the first and the last breakpoint of the lower envelope of the heuristic's classifiers at
-        λ = 8^k, whose objectives are affine in λ.
+        Below the lower end no classifier is known to beat the intercept alone; above the upper end the best known classifier is
+        the one of least known cost of violations. The ends are breakpoints of the lower envelope of the objectives, affine in λ,
+        of the heuristic's classifiers at λ = 8^k.
     progress : bool
-        Lines on standard error, with an estimate of what remains.
+        Whether to write progress lines on standard error, with an estimate of the seconds that remain.
     solver : str, Solver or pair
         Solver of the relaxations.
     store : path-like, optional
         A file (`CellStore`) that keeps every cell when it is done: an interrupted report continues from it,
         several reports may use one at once, and a kill at any moment costs only the cells that are being computed. A solver
-        object is known again by its class and parameters.
+        object is identified by its class and parameters.
     encodings : str or sequence of str
-        "bigm", "indicator", "strengthened": how exact solvers get the problem. Those that read the data have no encoding.
+        "bigm", "indicator", "strengthened": encodings for exact solvers that read a form. Solvers that read the data have none.
     big_m : str, float or sequence, optional
-        M of the encodings that have one, and as many big-M relaxations: "incumbent", "zero" (both valid), "100x zero", or a
-        number for every point, which may cut off the optimum and is marked so. "incumbent" where it is not given.
+        M of the big-M and strengthened encodings; each is a big-M relaxation too: "incumbent", "zero" (both valid), "100x zero",
+        or a number for every point, which may cut off the optimum and then has a caveat. By default "incumbent", for the
+        encodings alone.
     kappa : float or sequence of float, optional
-        A sweep of the conic relaxation's κ form, Conic Appendix C, on every instance: values in [0, 1].
+        Values in [0, 1] of κ for a sweep on every instance: the conic relaxation of min ||w||² with at most κn margin violations
+        (Cepeda, Gómez and Han 2024, Appendix C).
     seeds : sequence of int, optional
-        Seeds of the exact solvers; ``seed`` where they are not given.
+        Seeds of the exact solvers; by default ``seed`` alone.
     held_out : float or mapping of name to Instance, optional
-        Points on which the errors of every classifier are counted: a part of each instance, which nothing then is fitted on
-        (drawn with ``seed``, classes in proportion), or the points for each problem by its name, a model's too.
+        Points on which the errors of every classifier are counted, and which no classifier is fitted on: a share of each instance
+        (drawn with ``seed``, classes in proportion), or the points by the name of the problem, instance or model.
     proofs : bool
         Whether ``zero-one-bb`` writes proof logs (up to a megabyte each), which the HTML page verifies in the reader's browser.
     jobs : int, optional
-        Cells at a time, by joblib: -1 for all cores. Where it is not given, one, or what an enclosing
-        ``joblib.parallel_config`` says: its backends, Dask's and Ray's among them, are used.
+        Number of cells at a time, by joblib: -1 for all cores. By default one, or the number and the backend (Dask or Ray, say)
+        of an enclosing ``joblib.parallel_config``.
     cluster : distributed.Client or str, optional
         Compute the cells on a Dask cluster (a client, or its scheduler's address) or on "ray", the Ray cluster of this session.
         This process alone reads and writes the store.
     options, **overrides
-        Of every solve, as for ``solve``: ``time_limit`` (30 seconds where there is none), ``seed`` (of the heuristic too),
-        ``tol``, ``threads`` (where they are not given all, divided by the number of cells at a time), ``node_limit`` (of exact
-        solves), ``memory_limit``. Starts are the report's; a solver's own options go with it, as a pair.
+        Options of every solve, as for ``solve``: ``time_limit`` (by default 30 seconds), ``seed`` (of the heuristic too),
+        ``tol``, ``threads`` (by default all, divided by the number of cells at a time), ``node_limit`` (of exact solves),
+        ``memory_limit``. The report sets the starts; a solver's own options go with it, as a pair.
 
     Returns
     -------
@@ -247,10 +249,10 @@ def gap_report(
         The cluster is gone; the store holds what was done.
     """
     options = parse_limits(options, overrides)
-    assert options.time_limit is not None  # there is one by now
+    assert options.time_limit is not None  # `parse_limits` sets one
     plan = Plan.of(instances, relaxations, exact, lam, encodings, big_m, kappa, seeds, held_out, proofs, solver, options)
     if store is not None:
-        plan.open_store(store)  # what is wrong with it is an error now
+        plan.open_store(store)  # raises before any solve
     begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)
     with choose_executor(jobs, cluster) as executor, announce_compilations(progress):
         cells, tasks, records = _computed(plan, Runner(executor, None if store is None else Path(store), progress_lines))
@@ -293,7 +295,7 @@ def _ended(cell: InstanceCell, ends: Mapping[str, tuple[float | None, float | No
 
 
 def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Sequence[ModelTask]) -> list[Task[Any]]:
-    """Return tasks of the same number and labels as those that will follow, whatever points are found."""
+    """Return tasks with the number and the labels of those that will follow, which do not depend on the points found."""
     seconds: list[Task[Any]] = []
     for first in heuristics:
         seconds += plan.tasks_after_heuristic(first, np.zeros(first.problem.model.X.shape[1]))
@@ -342,7 +344,7 @@ def model_gaps(
     exact : str, Solver, pair, sequence of them, or None
         Exact solvers, as for `gap_report`.
     options : Options, optional
-        Of every solve, as for `gap_report`.
+        Options of every solve, as for `gap_report`.
 
     Returns
     -------

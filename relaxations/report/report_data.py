@@ -1,4 +1,7 @@
-"""`ReportData`, the results of a gap report: the stored cells, and the optima, gaps and contradictions that follow from them."""
+"""`ReportData`, the results of a gap report: the stored cells, and the optima, gaps and contradictions that follow from them.
+
+ζ is the optimum of a problem, an interval if it is unproven; λ is the cost of a margin violation.
+"""
 
 from __future__ import annotations
 
@@ -66,10 +69,10 @@ def best_known_optimum(instance: InstanceCell, relaxations: Iterable[RelaxationC
 
 
 def gap(bound: float, zeta: Interval) -> Interval | None:
-    """Return (ζ - bound)/|ζ| for the ζ of the interval, Conic §2; None if ζ may be 0 and bound < 0, or its upper end is 0 or ∞.
+    """Return (ζ - bound)/|ζ| for the ζ of the interval (Cepeda, Gómez and Han 2024, §2).
 
-    Increasing in ζ where bound and ζ have one sign, so the ends are those of ζ. A bound above ζ gives a negative gap: not a bound
-    of the optimum.
+    None if ζ may be 0 and bound < 0, or the upper end of ζ is 0 or ∞. Where bound and ζ have one sign, the gap increases in ζ, so
+    its ends are those of ζ. A negative gap shows that the bound exceeds ζ, and so is no bound of the optimum.
     """
     if zeta.high == 0.0 or zeta.high == -_NOTHING:
         return None
@@ -91,9 +94,9 @@ def base_bound(relaxations: Iterable[RelaxationCell], name: str) -> float | None
 
 
 def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
-    """Return (bound - base)/(ζ - base) for the base relaxation's bound; None where ζ = base leaves no gap to close.
+    """Return (bound - base)/(ζ - base) for the base relaxation's bound; None if ζ = base leaves no gap, or ζ has no upper end.
 
-    None too where the bound or the base exceeds the best objective known: one of them is no bound (`find_contradictions`).
+    None too if the bound or the base exceeds the best objective known: that number is no bound (`find_contradictions`).
     """
     if max(bound, base) - zeta.high > AGREEMENT_TOLERANCE * max(abs(zeta.high), abs(bound), abs(base)):
         return None
@@ -121,8 +124,8 @@ def remaining_gap(cell: ExactCell) -> float | None:
 
 
 def trivial_objective(instance: InstanceCell) -> float:
-    """Return the least objective without features: w = 0 violates all margins; b = ±1 costs 1 and those of the smaller class."""
-    if instance.lam is None or instance.n is None or instance.positives is None:  # a model as it is stated
+    """Return the least objective without features: w = 0 violates all margins; b = ±1 has norm 1 and violates one class's."""
+    if instance.lam is None or instance.n is None or instance.positives is None:  # a model, not an instance and λ
         return -_NOTHING if instance.trivial is None else instance.trivial
     smaller = min(instance.positives, instance.n - instance.positives)
     zero = instance.lam * instance.n
@@ -130,15 +133,16 @@ def trivial_objective(instance: InstanceCell) -> float:
 
 
 def is_trivial(instance: InstanceCell, zeta: Interval) -> bool:
-    """Return whether nothing better than the intercept alone is known (a constant column is taken for one of ones)."""
+    """Return whether no classifier better than the intercept alone is known; a constant column counts as a column of ones."""
     trivial_value = trivial_objective(instance)
     return trivial_value != -_NOTHING and zeta.high >= trivial_value - AGREEMENT_TOLERANCE * abs(trivial_value)
 
 
 def rank_verdict(cell: RelaxationCell) -> str:
-    """Return words on a relaxation's exactness, by the ratio of the first two eigenvalues of W; empty without W or a bound.
+    """Return words on a conic relaxation's exactness, by the ratio of the first two eigenvalues of W, which stands for ww'.
 
-    W = ww' (rank one) makes the hull rows r² ≥ r_+²/z + r_-²/(1 - z), so z is binary where r ≠ 0 and the relaxation is exact.
+    Empty without W, a bound or a recovered point. With r = 1 - y x'w the violation of a margin, W = ww' (rank one) makes the hull
+    rows r² ≥ r_+²/z + r_-²/(1 - z), so z is binary where r ≠ 0 and the relaxation is exact.
     """
     if cell.rank_ratio is None or cell.bound is None or cell.recovered is None:
         return ""
@@ -233,7 +237,7 @@ class ReportRow:
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """The stored results of a gap report, of which all that it shows is a function.
+    """The stored results of a gap report, from which everything that the report shows is computed.
 
     Parameters
     ----------
@@ -249,7 +253,7 @@ class ReportData:
     Raises
     ------
     InputError
-        Instances of one name and λ, or cells of an instance that is not there.
+        Two instances of one name and λ, or cells of an instance that the report does not have.
     """
 
     instances: tuple[InstanceCell, ...]
@@ -296,7 +300,7 @@ class ReportData:
     def _row(self, instance: InstanceCell, cell: RelaxationCell) -> ReportRow:
         zeta = self.best[instance.key]
         distance = closed = None
-        if cell.bound is not None and cell.bounds_optimum:  # else there is nothing to be a gap of
+        if cell.bound is not None and cell.bounds_optimum:
             distance = gap(cell.bound, zeta)
             relaxation_cells = self.relaxations_of(instance.key)
             base = base_bound(relaxation_cells, str(self.meta.get("base", "")) if instance.lam is not None else _CONTINUOUS)
@@ -305,7 +309,7 @@ class ReportData:
 
     @cached_property
     def gap_rows(self) -> dict[str, list[ReportRow]]:
-        """The rows with a gap, by relaxation, without problems of trivial optimum: those that means are taken over."""
+        """The rows with a gap, by relaxation, without problems of trivial optimum; means are taken over these rows."""
         rows: dict[str, list[ReportRow]] = {}
         for row in self.rows:
             if row.gap is not None and row.instance.key not in self.trivial:

@@ -6,8 +6,8 @@ lie where the workers cannot see it, and no network file system has to lock it.
 *The store* is one SQLite file that several reports may use at once and that a kill at any moment leaves whole. Every record is
 one row, inserted in one transaction with SQLite's rollback journal and full synchronisation: after a kill it is there or it is
 not. A record's key is a digest of all that determines it (the data themselves, λ, what is solved, by what, with which options,
-the incumbent, this package's version), so an interrupted report continues where it stopped, another report finds what it shares
-with it, and nothing is mistaken for something else. The first record stored under a key stays.
+the incumbent, this package's version). So an interrupted report continues where it stopped, and another report finds the records
+that both need. The first record stored under a key stays.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class CellStore:
         return None if row is None else self._record(key, row[0])
 
     def put(self, key: str, kind: str, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Store a record unless there is one under the key; return the record that is stored then."""
+        """Store a record unless there is one under the key; return the record under the key."""
         text = json.dumps({**record, _SEAL: _seal(key, record)}, allow_nan=False)
         with self._transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO cells VALUES (?, ?, ?)", (key, kind, text))
@@ -131,7 +131,7 @@ class CellStore:
 
 
 def _seal(key: str, record: Mapping[str, Any]) -> str:
-    """Return the digest of a record and of its key, which is one of all that determines it."""
+    """Return the digest of a record and of its key."""
     text = json.dumps([key, dict(record)], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
@@ -302,9 +302,9 @@ class Runner:
         return [records[index] for index in range(len(tasks))]
 
     def _done(self, tasks: Sequence[StoredTask]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
-        """Yield index, record, whether it was stored, and seconds of each task as it is done."""
+        """Yield index, record, whether it was stored, and seconds of each task once it is finished."""
         stored: deque[tuple[int, dict[str, Any], bool, float]] = deque()
-        requested: list[tuple[int, str]] = []  # index and key of what the executor was given
+        requested: list[tuple[int, str]] = []  # index and key of the tasks that the executor runs
 
         def missing() -> Iterator[StoredTask]:
             for index, task in enumerate(tasks):

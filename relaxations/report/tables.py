@@ -137,7 +137,7 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "seconds": lambda v: f"{v:.3g}" if v >= 1e-3 else np.format_float_positional(v, precision=2, fractional=False, trim="-"),
     "ratio": lambda v: f"{v:.2g}",
 }
-#: The ends of an interval: in fewer digits, since they differ.
+#: Texts of intervals, with fewer digits than single numbers.
 _ENDS: dict[str, Callable[[float, float], str]] = {
     "value": lambda low, high: f"[{low:.5g}, {high:.5g}]",
     "percent": lambda low, high: f"[{percent_text(low, 1)[:-1]}, {percent_text(high, 1)[:-1]}]%",
@@ -294,7 +294,7 @@ def _known_by(row: _InstanceRow) -> str:
 
 
 def best_kind(cells: Sequence[ExactCell]) -> str:
-    """Return the strongest evidence of an optimum among the runs that prove it: "proved" before "claimed by solver"."""
+    """Return the strongest evidence of an optimum among the runs that are optimal: proved, then stored, then claimed."""
     kinds = {c.kind for c in cells if c.proven}
     return next((kind.value for kind in (BoundKind.PROVED, BoundKind.STORED) if kind in kinds), BoundKind.CLAIMED.value)
 
@@ -340,7 +340,7 @@ _MEANS = ("relaxation-means", "exact-means")
 
 
 def report_text(report: ReportData, tables: Sequence[Table]) -> str:
-    """Return the contradictions and the tables of a report in plain text, with the columns that are for it."""
+    """Return the contradictions and the tables of a report in plain text, with the columns of `Column.in_text`."""
     single = len({family_name(c) for c in report.instances}) == len(report.instances)
     parts = (
         ["\n".join(["Claims that contradict each other", *map(sanitise, report.contradictions)])] if report.contradictions else []

@@ -32,9 +32,9 @@ from ..relaxation_result import bound_text, relax
 from .cells import InstanceCell, KappaCell, Record, RelaxationCell
 from .problems import InstanceProblem, ModelProblem, ReportProblem
 
-#: Version of the stored records, a part of the store's key: cells of another version are computed anew.
+#: Version of the stored records, a part of the store's key: cells of another version are computed again.
 _RECORD_VERSION = 2
-#: Largest number of times that the points to keep are chosen again by the last classifier.
+#: Largest number of times that the points which must meet their margins are chosen by the last classifier.
 _TURNS = 10
 
 #: The kind of problem that a task computes on.
@@ -299,7 +299,7 @@ class KappaTask(SolverTask[InstanceProblem]):
     Parameters
     ----------
     w : ndarray (p,)
-        The heuristic's classifier, a further start of the recovery; nothing else depends on λ.
+        The heuristic's classifier, a further start of the recovery; only this start depends on λ.
     kappa : float
         κ, the share of points that may violate their margin.
     solver : SolverSpec
@@ -380,8 +380,9 @@ class KappaTask(SolverTask[InstanceProblem]):
     def _classifier_within(self, w: FloatArray, budget: int) -> FloatArray | None:
         """Return a classifier of small norm that violates at most ``budget`` margins; None if none is found.
 
-        The points of largest y x'w are kept and the classifier of least norm that keeps them is found; by turns, as long as the
-        norm falls: from the relaxation's w, the heuristic's, the difference of the class means, and a constant for either class.
+        From each start the points of largest y x'w are chosen, all but ``budget``, and the classifier of least norm that meets
+        their margins replaces w, as long as the norm falls. Starts are the relaxation's w, the heuristic's, the sum of the signed
+        rows y x, and the constant classifiers of both signs.
         """
         A = dense_signed_rows(self.problem.model.X, self.problem.model.y)
         least_norm = LeastNormSolver.of(ZeroOneProblem(A, np.ones(A.shape[0]), np.ones(A.shape[1], dtype=bool)))

@@ -1,4 +1,7 @@
-"""Backend of Clarabel: interior point for quadratic objectives over all cones of the standard form that are convex."""
+"""Backend of Clarabel: interior point for quadratic objectives over all cones of the standard form that are convex.
+
+The form is min ½x'Px + q'x + r subject to F x + g in K; z in the dual cone of K are the multipliers of its rows.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ _GAP, _FEASIBLE = 1e-13, 1e-12
 _MAX_VIOLATION = 1e-6
 #: The share of the tolerance that the solve in another scale requests where residuals alone are too large.
 _FINER = 1e-2
-#: The other scale: Clarabel's residuals are those of equilibrated data, and dual multipliers below them are noise.
+#: Factor of the objective in the other scale: Clarabel's residuals are those of equilibrated data, and smaller multipliers noise.
 _SCALE = 1e5
 #: Tolerance and rounds of the iterative refinement of linear systems with semidefinite cones: without strict interior they are
 #: nearly singular near the optimum.
@@ -70,7 +73,7 @@ def _uninterruptible_seconds(form: StandardForm) -> float:
 
 
 class Clarabel(Backend):
-    """Clarabel, which reads A x + s = b, s in K: here A = -F, b = g, and its z has our sign. It has no warm start."""
+    """Clarabel, which reads A x + s = b, s in K: here A = -F, b = g, and its z has the form's sign. It has no warm start."""
 
     info = SolverInfo(
         name="clarabel",
@@ -94,7 +97,7 @@ class Clarabel(Backend):
         return options.native.get(_FACTORISATION, _SINGLE_THREADED) != _SINGLE_THREADED
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Return the answer of a new solver, whose native tolerance is two orders below the requested gap."""
+        """Return the answer of a new solver, whose native tolerance is a hundredth of the requested gap, but at least 1e-11."""
         begin = time.perf_counter()
         return self._solve(self._build(form, options), form, options, begin, rescale=True)
 

@@ -29,7 +29,7 @@ from ..records import Answer, Options, Status
 
 # Names of the common options in CVXPY's interfaces; CVXPY has no names of its own.
 
-#: Names as paths of keys.
+#: Names of the tolerances, as paths of keys, by interface; below, those of the gap of integers and of limits.
 _TOLERANCES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "SCIPY": (("scipy_options", "primal_feasibility_tolerance"), ("scipy_options", "dual_feasibility_tolerance")),
     "CLARABEL": (("tol_gap_abs",), ("tol_gap_rel",), ("tol_feas",)),
@@ -99,7 +99,7 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
     Parameters
     ----------
     name : str
-        CVXPY's.
+        CVXPY's name of the interface.
     options : Options
     default : float
         The solver's default tolerance.
@@ -128,9 +128,10 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
 
 
 def implied_bound(name: str, settings: Mapping[str, Any], objective: float) -> float | None:
-    """Return the bound that follows from "optimal" where an interface reports no bound for integers; None if none follows.
+    """Return the bound that "optimal" implies for an interface that reports no bound for integers; None for other interfaces.
 
-    GLPK cuts off points that are better by less than tol_obj (1 + |f|), and stops at a relative gap of mip_gap.
+    GLPK cuts off points that are better than the objective f by less than tol_obj (1 + |f|), and stops at a relative gap of
+    mip_gap.
     """
     if name not in _IGNORED_IMPROVEMENT:
         return None
@@ -350,7 +351,7 @@ def _point(form: StandardForm, values: Mapping[str, Any]) -> FloatArray | None:
 
 
 def missing_requirement(name: str) -> str | None:
-    """Return the missing requirement of ``cvxpy:NAME``, an interface that CVXPY has but does not find; None for other names."""
+    """Return the missing requirement of ``cvxpy:NAME``, an interface that CVXPY has and cannot import; None for other names."""
     try:
         from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
     except ImportError:  # without CVXPY there are no names

@@ -1,4 +1,7 @@
-"""Backend of Gurobi: mixed-integer linear, quadratic and conic programs; nonconvex, exponential and power ones by branching."""
+"""Backend of Gurobi: mixed-integer linear, quadratic and conic programs; nonconvex, exponential and power ones by branching.
+
+The form is min ½x'Px + q'x + r subject to F x + g in K and bounds; z are the multipliers of its rows and ζ those of its bounds.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ _OWN = ("env", "hints", "priorities", "dual_start")
 #: Attributes of variables that options set by block.
 _ATTRIBUTES = {"hints": "VarHintVal", "priorities": "BranchPriority"}
 
-#: Continuous problems of these are searched by branching, too: a bound comes with them, multipliers do not.
+#: Continuous programs with these features are solved by branching, too: they have a bound and no multipliers.
 _SEARCHED = NONCONVEX_FEATURES | {Feature.EXPONENTIAL, Feature.POWER}
 
 _STATUS = {
@@ -132,7 +135,7 @@ class Gurobi(Backend):
             return self._solve(model, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Change objective, linear rows and bounds in place, and build cones anew."""
+        """Change objective, linear rows and bounds in place, and build cones again."""
         begin = time.perf_counter()
 
         def build() -> tuple[Any, Any]:
@@ -263,7 +266,7 @@ def _pool(model: Any, form: StandardForm) -> tuple[dict[str, FloatArray], ...]:
 
 
 def _watch(gurobipy: Any, recorder: Recorder, model: Any, callback_code: int) -> None:
-    """Record a row for every new incumbent and every 50 ms in Gurobi's callback."""
+    """Record a row for every new incumbent and barrier iteration, else every 50 ms, in Gurobi's callback."""
     callback_get, codes = model.cbGet, gurobipy.GRB.Callback
     if callback_code in (codes.MIPSOL, codes.BARRIER) or time.perf_counter() >= recorder.next_row:
         with recorder.deferring_errors():
@@ -354,7 +357,7 @@ def _dual_values(gurobipy: Any, model: Any) -> tuple[FloatArray, FloatArray, Flo
 def _multipliers(
     model: Any, form: StandardForm, x: FloatArray, dual_values: tuple[FloatArray, FloatArray, FloatArray]
 ) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
-    """Return z from Pi and QCPi and ζ from RC: Gurobi's stationarity Px + q = A'Pi + RC + .. is ours."""
+    """Return z from Pi and QCPi and ζ from RC: Gurobi's stationarity Px + q = A'Pi + RC + ... has the form's signs."""
     linear, quadratic, reduced = dual_values
     z, links = _by_label(form, linear)
     first = 0
@@ -386,7 +389,7 @@ def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, FloatArr
     """Return Gurobi's proof of infeasibility for linear rows: z ≥ 0 on rows F x + g ≥ 0, with Σ F'z + ζ = 0 (Gurobi's with the
     sign changed).
 
-    Return None if Gurobi found the model infeasible without a ray.
+    Return None for a model with a quadratic part, or if Gurobi found the model infeasible without a ray.
     """
     if model.IsQP or model.IsQCP:
         return None

@@ -1,4 +1,7 @@
-"""Backend of HiGHS: linear, mixed-integer linear and convex quadratic programs."""
+"""Backend of HiGHS: linear, mixed-integer linear and convex quadratic programs.
+
+The form is min f(x) = ½x'Px + q'x + r subject to linear rows F x + g and bounds.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +38,9 @@ from ..records import Answer, Options, Status
 
 # HiGHS's runs and their ends.
 #
-# *Linear and mixed-integer programs* end at HiGHS's own time limit or in a callback. Where HiGHS looks at no clock and calls
-# nothing back, such as in its cycles on integers without bounds at a tight tolerance, the run is abandoned somewhat later, with
-# the last incumbent.
+# *Linear and mixed-integer programs* end at HiGHS's own time limit or in a callback. If HiGHS neither checks its time limit nor
+# calls back, such as in its cycles on integers without bounds at a tight tolerance, the run is abandoned somewhat later, with the
+# last incumbent.
 #
 # *The active-set method for convex quadratic programs* has no callback and checks no time limit during its setup. It runs in a
 # thread, and Python checks time limit and interruption beside it. Its log has a line every few iterations, and an error raised in
@@ -93,7 +96,7 @@ def _run_linear(highspy: Any, highs: Any, options: Options, begin: float) -> Non
         call_outside_fork("highspy", lambda: run_to_decision(highspy, highs, options.native))
         return
     end = begin + time_allowance(options.time_limit)
-    if not run_until(lambda: run_to_decision(highspy, highs, options.native), threading.Event(), end):  # Ctrl-C: the callbacks'
+    if not run_until(lambda: run_to_decision(highspy, highs, options.native), threading.Event(), end):  # callbacks see Ctrl-C
         raise _AbandonedRun(Status.TIME_LIMIT)
 
 
@@ -168,9 +171,9 @@ def _stationary(highs: Any, form: StandardForm, F: sp.csr_array) -> bool:
 
 
 def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> _ProximalSteps:
-    """Iterate x_{k+1} = argmin f(x) + ½ρ||x - x_k||² until ρ(x_{k+1} - x_k), the multipliers' error for f, vanishes.
+    """Iterate x_{k+1} = argmin f(x) + ½ρ||x - x_k||² until ρ(x_{k+1} - x_k), the multipliers' error for f, is below rounding.
 
-    If f is unbounded the steps tend to a ray of it.
+    ρ is ``relative`` times the largest entry of P. If f is unbounded, the steps tend to a ray of f.
     """
     assert form.quadratic is not None
     shift = relative * max(float(np.abs(form.quadratic.csc.data).max(initial=0.0)), 1e-3)
@@ -214,7 +217,8 @@ _STATUS = {
     "kPostsolveError": Status.FAILED,
 }
 
-#: Feasibility (and integrality) tolerance: a big M multiplies a looser one. HiGHS sometimes fails at it, and not at its own.
+#: Feasibility and integrality tolerance, since a big M multiplies a looser one; HiGHS's own integrality tolerance, with which a
+#: failed run is repeated; name of that option.
 _TIGHT, _LOOSE, _INTEGRALITY = 1e-9, 1e-6, "mip_feasibility_tolerance"
 #: The heuristic by which HiGHS 1.15 ends the process (a segmentation fault) on some programs whose integers have no bounds.
 _JUMP = "mip_heuristic_run_feasibility_jump"

@@ -1,4 +1,7 @@
-"""Backend of MOSEK: conic interior point, and branch and bound over it."""
+"""Backend of MOSEK: conic interior point, and branch and bound over it.
+
+The form is min ½x'Px + q'x + r subject to F x + g in K and bounds; z are the multipliers of its rows and ζ those of its bounds.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _TIGHT = 1e-9
 #: Distance within which a start is at a bound or a row.
 _NEAR = 1e-9
 
-#: By solution status first, then by the optimiser's termination code.
+#: The status follows from the solution status, else from the problem status, else from the optimiser's termination code.
 _SOLUTION = {
     "optimal": Status.OPTIMAL,
     "integer_optimal": Status.OPTIMAL,
@@ -60,7 +63,7 @@ class Mosek(Backend):
 
     Beside its own parameters it takes ``env``, a ``mosek.Env`` of the user's, which stays open; ``server``, the address of an
     OptServer that solves in its place; and for linear programs ``dual_start``, multipliers by constraint, beside ``start``: the
-    basis of both is the simplex method's first.
+    simplex method begins with the basis of both.
     """
 
     info = SolverInfo(
@@ -225,7 +228,7 @@ def _name(member: Any) -> str:
 
 
 def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """Set the initial mixed-integer solution, whose integer variables MOSEK completes, or the first basis of a linear program."""
+    """Set the initial mixed-integer point, whose integers MOSEK completes to a solution, or a linear program's first basis."""
     multipliers = dual_start(form, options)
     if starts_linear_program(form, options):
         _put_basis(mosek, task, form, form.read_values(options.start or {}, "start"), multipliers)
@@ -352,7 +355,7 @@ def read_multipliers(mosek: Any, task: Any, form: StandardForm, solution_type: A
     """Return z and ζ of a solution.
 
     MOSEK's dual of min ½x'Qx + c'x is Qx + c = A'y + F'ẏ + s_l^x - s_u^x with y = s_l^c - s_u^c and ẏ in the dual cones
-    (MOSEK Optimizer API, "Conic optimization"): z = y on linear rows, z = ẏ on cones (semidefinite ones in our order),
+    (MOSEK Optimizer API, "Conic optimization"): z = y on linear rows, z = ẏ on cones (semidefinite ones in the form's order),
     z = svec(S) where a cone is a matrix variable with dual S, ζ = s_l^x - s_u^x.
     """
     y = np.array(task.gety(solution_type))

@@ -1,4 +1,7 @@
-"""Backend of OSQP: operator splitting for quadratic programs, with polishing."""
+"""Backend of OSQP: operator splitting for quadratic programs, with polishing.
+
+The form is min ½x'Px + q'x + r subject to linear rows and bounds; z are the multipliers of its rows and ζ those of its bounds.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ _STATUS = {
 #: OSQP's infinity.
 _INFINITY = 1e30
 
-#: OSQP's default of 4,000 iterations ends before our default tolerance is reached.
+#: Iteration limit by default: OSQP's own of 4,000 ends a run before the default tolerance is reached.
 _ITERATIONS = 100_000
 
 #: Seconds for each pair of non-zeros in a column of P (4,000 points, dense), and for each unit of the cube of `dense_block_order`

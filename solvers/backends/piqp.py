@@ -1,4 +1,7 @@
-"""Backend of PIQP: proximal interior point for dense and sparse quadratic programs."""
+"""Backend of PIQP: proximal interior point for dense and sparse quadratic programs.
+
+The form is min ½x'Px + q'x + r subject to linear rows and bounds; z are the multipliers of its rows and ζ those of its bounds.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,9 @@ class Piqp(Backend):
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Return the answer of the dense or sparse code for native tolerances at least two orders below the requested gap."""
+        """Return the answer of the dense or sparse code; native tolerances are two orders or more below the requested gap, the
+        relative ones at least 1e-11 and 1e-12.
+        """
         begin = time.perf_counter()
         rows = LinearRows.of(form)
         return self._solve(self._build(rows, options), rows, options, begin)
@@ -162,6 +167,7 @@ def _size(*parts: FloatArray) -> float:
     return max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0) or 1.0
 
 
+#: Parts of a form that PIQP can update.
 _PARTS = frozenset({"P", "q", "F", "g", "bounds"})
 
 

@@ -1,4 +1,7 @@
-"""Backends of installed executables that only Pyomo reaches, by NL or LP files: ``pyomo:<name>``."""
+"""Backends of installed executables that only Pyomo reaches, by NL or LP files: ``pyomo:<name>``.
+
+z are the multipliers of a form's rows and ζ those of its bounds.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +122,7 @@ class PyomoSolver(Backend):
     """An interface of Pyomo; `models.export.pyomo_model` translates the form.
 
     Pyomo's ``dual`` and ``rc`` (Ipopt: ``ipopt_zL_out`` + ``ipopt_zU_out``) are derivatives of the optimum in right sides and
-    bounds: our z and ζ.
+    bounds, as z and ζ are.
     """
 
     executable: ClassVar[Executable]  #: the executable that this class runs
@@ -236,7 +239,7 @@ def executable_solver(executable: Executable) -> PyomoSolver:
 
 
 def _point(form: StandardForm, model: Any) -> FloatArray | None:
-    """Return x; None if the executable returned none. A variable that nothing mentions takes any value within its bounds."""
+    """Return x; None if the executable returned none. A variable in no row or cost takes any value within its bounds."""
     x = np.concatenate([_values(form, model, block.label, pyomo_indices(block)) for block in form.blocks])
     if np.isnan(x).all():
         return None

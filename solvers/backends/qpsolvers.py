@@ -1,5 +1,6 @@
 """Backends of the quadratic programming solvers that qpsolvers reaches and that have no file of their own here.
 
+The form is min ½x'Px + q'x + r subject to linear rows and bounds; z are the multipliers of its rows and ζ those of its bounds.
 Names come from qpsolvers, abilities (semidefinite P, no P at all, half-open bounds) from tiny problems, and options from each
 interface's signature and documentation.
 """
@@ -164,6 +165,7 @@ def is_positive_definite(quadratic: Quadratic) -> bool:
     return _DEFINITENESS_CACHE[quadratic]
 
 
+#: Names of the limits of iterations and of seconds in the interfaces.
 _ITERATIONS = ("max_iter", "iter_limit", "maxiters", "max_iters", "maxiter")
 _TIME = ("time_limit", "max_time", "time_limit_secs")
 
@@ -185,7 +187,10 @@ _DENSE = 0.25
 
 
 class QPSolver(Backend):
-    """A solver of qpsolvers. G x ≤ h there has z ≥ 0 in Px + q + G'z + A'y + z_box = 0: our z, -y and ζ = -z_box."""
+    """A solver of qpsolvers, whose stationarity is Px + q + G'z + A'y + z_box = 0 with z ≥ 0 for G x ≤ h.
+
+    The form's multipliers are z on inequalities and -y on equalities, and ζ = -z_box.
+    """
 
     native_name: ClassVar[str]  #: qpsolvers' name of the solver
 
@@ -202,7 +207,7 @@ class QPSolver(Backend):
         return None
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Return the answer for native tolerances, if the interface has such, two orders below the requested gap."""
+        """Return the answer; native tolerances, if the interface has any, are a hundredth of the gap, and at least 1e-11."""
         import qpsolvers
 
         begin = time.perf_counter()
@@ -313,7 +318,7 @@ _DAQP_EQUALITY = 5
 
 
 def _units(sizes: FloatArray) -> FloatArray:
-    """Return sizes, 1 where there is none."""
+    """Return the sizes, with 1 in place of 0."""
     return np.where(sizes > 0.0, sizes, 1.0)
 
 
@@ -406,7 +411,7 @@ def _status(answer: Any) -> tuple[str, Status]:
 
 
 def _duals(form: StandardForm, rows: LinearRows, answer: Any) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
-    """Return multipliers of equalities and inequalities and ζ in our signs; None if the solver omits some."""
+    """Return multipliers of equalities and inequalities and ζ in the form's signs; None for all if the solver omits some."""
 
     def part(value: Any, size: int) -> FloatArray | None:
         if size == 0:
@@ -422,7 +427,7 @@ def _duals(form: StandardForm, rows: LinearRows, answer: Any) -> tuple[FloatArra
 
 
 def missing_requirement(name: str) -> str | None:
-    """Return the missing requirement of a solver whose interface qpsolvers has but does not find; None for other names."""
+    """Return the missing requirement of a solver whose interface qpsolvers has and cannot import; None for other names."""
     try:
         package = _distribution(name)
     except metadata.PackageNotFoundError:

@@ -185,7 +185,7 @@ _TIGHT = 1e-9
 _WITH_INDICATORS = 1e-8
 #: Features that make a program discrete.
 _DISCRETE = frozenset({Feature.INTEGER, Feature.INDICATOR})
-#: Plugins turned off if all is linear but one cone, a quadratic objective's: rounding cuts of the objective's linear
+#: Plugins turned off if the only cone is that of a quadratic objective, or another: rounding cuts of the objective's linear
 #: underestimators, of which SCIP adds over a hundred rounds at the root with little effect, and heuristics for nonconvex
 #: problems. Measured on the 0-1 and the ramp loss: two to five times faster on 12 to 40 points, ten times as many nodes and half
 #: the gap on 50 to 80 points.
@@ -224,9 +224,9 @@ class Scip(Backend):
     power cones nonlinear ones. SCIP gives no multipliers.
 
     Beside its own options it takes ``cuts="conflicts"`` for the 0-1 loss (`ConflictCuts`) and ``priorities`` of branching by
-    block; with ``limits/maxsol`` the result has several points, ``result.pool``. For a mixed-integer problem with a quadratic
-    objective cuts and heuristics that cost more than they gain are off (`_QUADRATIC_OBJECTIVE_SETTINGS`);
-    ``{"separating/aggregation/freq": 10}`` and the like turn them on.
+    block; with ``limits/maxsol`` the result has several points, ``result.pool``. For a mixed-integer program with exactly one
+    cone, such as that of a quadratic objective, cuts and heuristics that cost more than they gain are off
+    (`_QUADRATIC_OBJECTIVE_SETTINGS`); ``{"separating/aggregation/freq": 10}`` and the like turn them on.
     """
 
     info = SolverInfo(
@@ -323,9 +323,9 @@ class Scip(Backend):
             **dict.fromkeys(_DUAL_REDUCTIONS, True),
         }
         cones = sum(constraint.cone.count for constraint in form.constraints if constraint.cone.feature is not None)
-        # An equation substituted into the convex objective of a continuous model hides its convexity: SCIP then branches, to a
-        # gap of 1e-3 on a ball or a box of a dozen variables that the root closes otherwise. Beside more cones the end is less
-        # exact.
+        # An equation substituted into the convex objective of a continuous model hides its convexity. SCIP then branches and ends
+        # with a gap of 1e-3 on a ball or a box of a dozen variables; without the substitution the root closes the gap. With more
+        # cones the solution would be less exact without substitutions.
         if not form.features & _DISCRETE and cones <= 1:
             chosen["presolving/donotaggr"] = True
         if form.features & _DISCRETE and cones == 1:

@@ -1,4 +1,7 @@
-"""Backend of SCS: operator splitting for quadratic objectives over second-order and semidefinite cones."""
+"""Backend of SCS: operator splitting for quadratic objectives over second-order, semidefinite, exponential and power cones.
+
+The form is min ½x'Px + q'x + r subject to F x + g in K; z are the multipliers of its rows. svec stacks a symmetric matrix.
+"""
 
 from __future__ import annotations
 
@@ -49,16 +52,16 @@ class _Workspace:
     """SCS's solver object with its data."""
 
     solver: Any
-    order: IntArray  #: our rows in SCS's order
-    A: sp.csc_matrix
-    b: FloatArray
+    order: IntArray  #: the form's rows in SCS's order
+    A: sp.csc_matrix  #: -F, rows in SCS's order
+    b: FloatArray  #: g, in SCS's order
     solved: bool = False  #: the solver holds the last point of a path, from which it starts
 
 
 class Scs(Backend):
-    """SCS, which reads A x + s = b, s in K, cones in a fixed order: here A = -F, b = g, rows permuted, and its y is our z.
+    """SCS, which reads A x + s = b, s in K, cones in a fixed order: here A = -F, b = g, rows permuted, and its y is the form's z.
 
-    Its semidefinite cone is the *lower* triangle by columns, √2 off the diagonal: a permutation of our svec.
+    Its semidefinite cone is the *lower* triangle by columns, √2 off the diagonal: a permutation of the form's svec.
     """
 
     info = SolverInfo(
@@ -170,13 +173,13 @@ def _read(form: StandardForm, answer: Any, order: IntArray, build: float, second
 
 
 def psd_positions(order: int) -> IntArray:
-    """Return the positions of the entries of SCS's order (lower triangle by columns) in our svec (upper triangle by columns)."""
+    """Return the positions of the entries of SCS's order (lower triangle by columns) in svec (upper triangle by columns)."""
     column, row = np.triu_indices(order)  # by rows of the upper triangle: columns of the lower one
     return np.asarray(row * (row + 1) // 2 + column)
 
 
 def _layout(form: StandardForm) -> tuple[IntArray, dict[str, Any]]:
-    """Return our rows in SCS's order and its cone dictionary.
+    """Return the form's rows in SCS's order, and SCS's dictionary of cones.
 
     The order is: zero, nonnegative, second-order, semidefinite, exponential, power.
     """

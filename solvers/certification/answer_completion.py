@@ -1,7 +1,8 @@
 """Completion of an answer without multipliers or a valid ray: the missing evidence is computed from the data and checked.
 
 The searches are those of `solvers.certification.evidence`. Their outcome counts only if the certificate, the ray or exact
-arithmetic then proves the claim, or contradicts it; the remarks say so.
+arithmetic then proves the claim, or contradicts it; the remarks say so. z are the multipliers of a form's rows F x + g in K, ζ
+those of its bounds, x a point, d a ray of descent.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .verdict import conditions_met
 _FEASIBLE = 1e-9
 #: Largest residual of a solver's ray beside which a search for a better one may support the claim.
 _ROUGH = 1e-2
-#: Shares of the interior multipliers that are mixed in.
+#: Shares t of the interior multipliers that are mixed in (`_moved_inwards`).
 _INWARDS = (1e-12, 1e-11, 1e-10, 1e-8, 1e-6)
 _MOVED = "moved inwards by {:g}: the solver's are within rounding of a bound"
 #: Lengths along a ray of descent at which points are tried, in units of the starting point and of the ray.
@@ -39,7 +40,7 @@ _LENGTHS = (1e2, 1e4)
 _BOUNDED = "the solver says unbounded, and {}"
 _BY_MULTIPLIERS = "multipliers bound the objective (minimised) by {:.6g}"
 _NOTE = "by least squares: the solver gave none that bound the objective"
-#: Digits behind the point to which multipliers are rounded.
+#: Decimal places to which multipliers are rounded.
 _DIGITS = (2, 3, 5)
 _WHOLE = "rounded to {} digits behind the point: they meet the dual's equations exactly"
 
@@ -95,7 +96,7 @@ def complete_claim(
 
 
 def _far_points(form: StandardForm, answer: Answer, points: Sequence[FloatArray]) -> Iterator[FloatArray]:
-    """Yield points far along the ray of descent: one that leads into a cone's interior ends at points with room for rounding."""
+    """Yield points far along the ray of descent: a ray into a cone's interior leads to points with room for rounding."""
     if answer.ray is None:
         return
     direction = form.join(answer.ray)
@@ -105,10 +106,7 @@ def _far_points(form: StandardForm, answer: Answer, points: Sequence[FloatArray]
 
 
 def lower_bound_reason(model: Model, form: StandardForm, answer: Answer) -> str:
-    """Return why the objective has a lower bound, by its terms or by multipliers at hand; empty where neither gives one.
-
-    The answer's multipliers are tried, and zero.
-    """
+    """Return why the objective has a lower bound, by its terms, the answer's multipliers or zero ones; empty without a bound."""
     reason = model.bounded_below_reason or ("no term of it can be negative" if has_nonnegative_objective(form) else "")
     if reason:
         return f"the objective has a lower bound: {reason}"
@@ -143,7 +141,7 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: RayEvide
 
 
 def unbounded_integer_ray(form: StandardForm) -> str:
-    """Return the reason why a mixed-integer linear program with a point has no least value; empty where nothing says so.
+    """Return the reason why a mixed-integer linear program with a point has no least value; empty if none is found.
 
     Along a rational direction of descent that the rows and bounds allow without end, whole multiples keep integers integers.
     """
@@ -166,9 +164,10 @@ def improve_multipliers(
     tol: float,
     seconds: float | None = None,
 ) -> tuple[Answer, Certificate]:
-    """Return the answer with multipliers computed from the data, and its certificate, if they yield a bound; else both as given.
+    """Return the answer with multipliers computed from the data, and its certificate, if they help; else both as given.
 
-    ``values`` is the point of the certificate, ``tol`` the relative gap of an optimum, ``seconds`` a limit of the search.
+    They help if they close the gap to ``tol``, or yield a larger bound for a claim without evidence of its own. ``values`` is the
+    point of the certificate, ``seconds`` a limit of the search.
     """
     form = certifier.form
     if form is None or not certificate.wants_multipliers:
@@ -177,7 +176,7 @@ def improve_multipliers(
     inner = interior_multipliers(form, x, seconds) if rows is None else rows.interior_multipliers(x, seconds)
     if rows is None and inner is None and answer.multipliers is None:
         return answer, certificate
-    # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound
+    # a claim with optimality conditions that hold, or with multipliers or a bound for cones, yields only to a closed gap
     is_decided = not (rows is not None and rows.decides) and (answer.multipliers is not None or answer.bound is not None)
     satisfied = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
     spoils, best = is_decided or satisfied, (answer, certificate)
@@ -195,8 +194,8 @@ def improve_multipliers(
 def _candidates(
     form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByLabel | None, x: FloatArray
 ) -> Iterator[Answer]:
-    """Yield the answer with other multipliers, the best first: the solver's rounded or moved inwards, those of x and these moved
-    inwards, and any that bound the objective.
+    """Yield the answer with other multipliers, in this order: the solver's rounded, the solver's moved inwards, least-squares
+    multipliers at x, these moved inwards, and any multipliers that bound the objective.
     """
     if answer.multipliers is not None and not (rows is not None and rows.decides):
         yield from _rounded(form, answer, answer.multipliers)
@@ -219,8 +218,8 @@ def _candidates(
 def _rounded(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray]) -> Iterator[Answer]:
     """Yield the answer with multipliers rounded to few digits, if those meet the dual's equations exactly.
 
-    Where the dual has no strict interior no multipliers beside the computed ones need meet the equations, however near they are;
-    those of an optimum are often small numbers there.
+    If the dual has no strict interior, no multipliers near the computed ones need meet the equations. The exact ones are then
+    often numbers of few digits.
     """
     free = ~(np.isfinite(form.lower) & np.isfinite(form.upper))
     if form.quadratic is not None:
@@ -238,7 +237,7 @@ def _moved_inwards(
 ) -> Iterator[Answer]:
     """Yield the answer with (1 - t)z + t z_inner, from t = 1e-12 on, whose slopes are positive by more than their rounding.
 
-    The Lagrangian is concave in z, so this costs t times what the inner multipliers miss.
+    The Lagrangian bound is concave in z, so it falls by at most t times the difference of the bounds at z and at z_inner.
     """
     if any(np.shape(z[c.label]) != (c.rows,) for c in form.constraints if c.label in z):
         return
@@ -248,7 +247,7 @@ def _moved_inwards(
 
 
 def _close(certificate: Certificate, tol: float) -> bool:
-    """Return whether the bound is as near to the objective as is asked."""
+    """Return whether bound and objective differ by at most ``tol``, relative to the larger one."""
     objective, bound = certificate.objective, certificate.bound
     return bool(np.isfinite(bound)) and abs(objective - bound) <= tol * max(abs(objective), abs(bound))
 
@@ -263,16 +262,15 @@ def _feasible(form: StandardForm, x: FloatArray) -> bool:
     return bool(np.isfinite(x).all()) and certify(form, form.split(x)).feasible(_FEASIBLE)
 
 
-# An optimum of exactly zero: the point that attains it, and a bound of exactly zero, in place of a point and a bound beside
-# it.
+# An optimum of exactly zero: the point that attains it, and a bound of exactly zero, replace a point and a bound near zero.
 #
 # An interior-point method ends at 1e-10 where the optimum is 0, and no relative gap says how good that is. Where the model
 # knows a feasible point of objective zero (`Model.zero_objective_point`) and it is proved that no point costs less, that point
-# is the answer. There are two proofs. No term of the objective is negative within the bounds. Or Px = 0 at the point: the
-# objective is at least q'd at x + d, the rows that are slack at x are left out, and the other rows, in d, have no constant, so a
-# finite bound of it is zero (`models.program.lagrangian`). Neither proof asks how small a number is.
+# is the answer. There are two proofs. No term of the objective is negative within the bounds. Or Px = 0 at the point x: the
+# objective at x + d is at least q'd, the rows that are slack at x are left out, and the other rows, in d, have no constant, so a
+# finite bound of q'd is zero (`models.program.lagrangian`). Neither proof has a tolerance.
 
-#: The note on the origin of such a point.
+#: The note on the origin of a point of objective zero.
 ZERO_OBJECTIVE_NOTE = "the point of objective zero, beside which the solver stopped"
 
 
@@ -319,7 +317,7 @@ _ARGUMENT = "the objective's gradient at the point descends in no direction that
 
 
 def _active_rows(c: Constraint, x: FloatArray) -> tuple[Constraint, bool]:
-    """Return the rows F d of those with F x + g = 0, counted exactly, with zeros for the others; and whether there are others."""
+    """Return the rows F d for which F x + g = 0 in exact arithmetic, other rows set to zero, and whether there are others."""
     entries = c.F[:, np.flatnonzero(x)].tocoo()
     values = {row: Fraction(float(c.g[row])) for row in np.unique(entries.row).tolist()}
     for row, a, y in zip(entries.row.tolist(), entries.data.tolist(), x[x != 0.0][entries.col].tolist(), strict=True):

@@ -1,5 +1,8 @@
 """The certificate of a point: objective, residuals and a rigorous bound, recomputed from the form, the point and its multipliers.
 
+The form is min ½x'Px + q'x + r subject to F_k x + g_k in K_k and bounds; z_k in the dual cone of K_k are the multipliers of
+constraint k, ζ those of the bounds.
+
 Every result of `solve` has one. No number of a solver is trusted. A *bound* follows from an exactly feasible dual point
 near the given multipliers (`models.model.Model.bound`), and is rounded outward. The objective carries a bound of its rounding
 error (`models.rounding`).
@@ -25,8 +28,8 @@ from ...models.program.lagrangian import Bound, dual_bound
 from ...models.rounding import gamma
 from ..records import Answer, relative_gap
 
-# The scale of the objective, with which an optimum of zero is compared: the size of its terms where every variable is of its
-# typical magnitude.
+# The scale of the objective, with which an optimum of zero is compared: the size of its terms if every variable has its typical
+# magnitude.
 #
 # Magnitudes scale with the data. They come from the numbers that a problem states: boxes and constants of rows, which give
 # magnitudes to the other variables of their rows; where nothing is constant, from a quadratic term and the linear costs that it
@@ -34,13 +37,13 @@ from ..records import Answer, relative_gap
 
 #: A coefficient below this share of the largest of its row says nothing of its variable's magnitude.
 _COUNTS = 1e-6
-#: Relative violation below which roundings are not told apart; roundings of a row's sum, relative to its largest term.
+#: Relative violation above which the rounding of a row's sum is taken into account; that rounding, relative to its largest term.
 _ROUNDED, _SUM_ERROR = 1e-10, 4.0 * 2.0**-53
 #: Constant of an empty row below which it is a rounding.
 _CONSTANT = 1e-9
 #: Largest number of rows through which a variable takes its magnitude from others.
 _STEPS = 3
-#: Scales of forms that still live: several points of one are judged.
+#: Scales of forms that still live: several points of a form may be certified.
 _SCALES: weakref.WeakKeyDictionary[StandardForm, float] = weakref.WeakKeyDictionary()
 
 
@@ -57,13 +60,13 @@ def variable_scales(form: StandardForm) -> FloatArray:
 
     τ_j is the width of the variable's box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0, and at most |q_j|/P_jj, where its own
     linear and quadratic terms balance. A variable without such a τ_j takes one from its rows without a constant and the τ_k of
-    their other variables, √(Σ_i max_k (F_ik τ_k)²/ΣF_ij²). Where no variable has any, (max_i |F_ij| min_k |q_k|/|F_ik|)/P_jj,
-    where the quadratic term balances the linear costs in its rows, comes first. Coefficients far below the largest of their row
-    do not count: a 1e-17 would make a τ_j of 1e17, beside which every gap is small.
+    their other variables, √(Σ_i max_k (F_ik τ_k)²/ΣF_ij²). If no variable has a τ_j, (max_i |F_ij| min_k |q_k|/|F_ik|)/P_jj, at
+    which the quadratic term balances the linear costs in its rows, is taken first. Coefficients far below the largest of their
+    row do not count: a coefficient of 1e-17 would make a τ_j of 1e17, beside which every gap is small.
     """
     unit = _from_constants(form)
     needed = ((form.q != 0.0) | (_curvature(form) > 0.0)) & (unit == 0.0)
-    if needed.any():  # rows hand on nothing to a variable that is in none
+    if needed.any():  # a variable in no row takes no magnitude from others
         needed &= sum(np.bincount(c.F.indices, minlength=form.n) for c in form.constraints) > 0
     if not needed.any():
         return unit
@@ -128,7 +131,7 @@ def _from_linear_costs(form: StandardForm, weights: CSRRows) -> FloatArray:
 
 
 def _from_neighbours(weights: CSRRows, free: BoolArray, unit: FloatArray) -> FloatArray:
-    """Return the units with those that rows without a constant give to variables without one."""
+    """Return the units, completed for variables without a unit by their rows without a constant (mask ``free``)."""
     rows = np.repeat(np.arange(weights.rows), weights.row_counts)
     largest = np.zeros(weights.rows)
     np.maximum.at(largest, rows, weights.data * unit[weights.indices])
@@ -138,15 +141,15 @@ def _from_neighbours(weights: CSRRows, free: BoolArray, unit: FloatArray) -> Flo
     return np.where(squares > 0.0, np.sqrt(np.divide(sides, squares, out=np.zeros(unit.size), where=squares > 0.0)), unit)
 
 
-#: Largest relative dual residual of multipliers whose rows count among the objective's terms.
+#: Largest relative dual residual of multipliers whose products with the rows count in `Certificate.rounding`.
 _STATIONARY = 1e-6
-#: Share of its ends that counts beside the width of a box: solvers know an end of 1 to about 1e-9.
+#: Share of a narrow box's ends that is added to its width: solvers satisfy a bound of 1 to about 1e-9.
 _NARROW = 1e-3
 #: Largest relative residual of a point that may be called optimal or judged by a bound: first-order methods stop there.
 MAX_RESIDUAL = 1e-4
-#: Number of sums, each of the size of the objective's terms, in a bound that touches at the point.
+#: Number of sums, each of the size of the objective's terms, in a Lagrangian bound whose tangent touches at the point.
 _SUMS = 4.0
-#: Coefficients that are less beside the largest of their row are left out by solvers.
+#: Solvers may drop coefficients below this share of the largest of their row.
 _SEEN = 1e-9
 
 
@@ -159,9 +162,9 @@ class Certificate(Displayable):
     objective : float
         ½x'Px + q'x + r.
     primal_residual : float
-        Largest violation of a row (of a cone where it is not polyhedral) relative to τ + max(|F x|, |g|) of that row (cone),
-        where τ is its largest coefficient, 1 at most, and of a bound relative to 1 + |x_j|,
-        or to the width of a box that is narrower than 1.
+        Largest violation of a row (of a cone where it is not polyhedral) relative to the row's (cone's) max(|F x|, |g|) plus its
+        largest coefficient, which counts as 1 at most; and of a bound relative to 1 + |x_j|, or to the width of a box that is
+        narrower than 1 (plus 1e-3 of its ends).
     violations : mapping of label to float
         Absolute violation of each constraint and of ``"bounds"``.
     integrality : float or None
@@ -185,12 +188,12 @@ class Certificate(Displayable):
         What the bound rests on where convexity is not known; empty where it is proved.
     rounding : float
         Bound of the rounding error of the objective where its terms at this point and those of Σ<z_k, F_k x + g_k> are added up
-        in any order: below it an objective cannot be told from zero.
+        in any order: below it an objective cannot be distinguished from zero.
     scale : float
         Size of the objective's terms where every variable is of its typical magnitude (`objective_scale`).
     inner : bool
-        Whether it certifies the inner problem of a minimax model, with a parameter fixed at the solver's value. Its bound is
-        none of the whole problem.
+        Whether it certifies the inner problem of a minimax model, with a parameter fixed at the solver's value. Its bound does
+        not bound the whole problem.
     nonconvex : bool
         Whether a direction of negative curvature or a nonconvex constraint is known.
     derived : str
@@ -333,7 +336,7 @@ def certify(
     multipliers : mapping of label to array, optional
         z_k; constraints without an entry count with zero.
     reduced : ndarray (n,), optional
-        ζ; zero where it is not given.
+        ζ; zeros by default.
     model : Model, optional
         The formulation behind the form, whose `Model.bound` gives the bound; without it `models.program.lagrangian.dual_bound`.
     """
@@ -438,7 +441,7 @@ def largest_terms(F: sp.csr_array, x: FloatArray) -> FloatArray:
 
 
 def _row_units(largest: FloatArray, constants: FloatArray) -> FloatArray:
-    """Return the largest coefficient of each row, of an empty row its constant; at most 1: a small row is not thereby met."""
+    """Return the largest coefficient of each row, of an empty row its constant; at most 1, so that small rows do not pass."""
     return np.where(largest > 0.0, np.minimum(largest, 1.0), np.clip(np.abs(constants), _CONSTANT, 1.0))
 
 
@@ -495,8 +498,8 @@ def _conditions(
 def _residual_weights(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> FloatArray:
     """Return the weight of each variable's residual: 1, or more if a solver would drop all its coefficients as too small.
 
-    Their residuals are small at any point, whatever moving them is worth: they count in units in which the largest coefficient is
-    that of its row, among the rows with a multiplier. A quadratic term of its own has a scale.
+    The residual of a variable with small coefficients is small at any point. Its weight is the reciprocal of its largest
+    coefficient relative to the largest of the row, among rows with a multiplier. A variable with a quadratic term has weight 1.
     """
     F, _ = form.rows_matrix()
     z = np.concatenate([np.zeros(0), *(np.ravel(multipliers.get(c.label, np.zeros(c.rows))) for c in form.constraints)])
@@ -528,6 +531,11 @@ def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers
     """Return the certificate that the model itself gives (`Model.appraise`), where its form is too large or it has none.
 
     Simplex duals need no such certificate: their form keeps the kernel matrix as an operator.
+
+    Raises
+    ------
+    TooLargeError
+        The model gives no certificate without a form.
     """
     appraisal = model.appraise(values, multipliers)
     if appraisal is None:

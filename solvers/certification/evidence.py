@@ -4,6 +4,9 @@ Two searches share the rows of a form, scaled for least squares (`ScaledRows`). 
 (`ScaledLinearRows`), other convex cones least squares over a product of cones (`ScaledConeRows`). Multipliers in the interior of
 those that bound the objective come from a linear program (`interior_multipliers`). Nothing here is a proof: the evidence is
 checked as if the solver had given it.
+
+The form is min f(x) = ½x'Px + q'x + r subject to F x + g in K and bounds; z are the multipliers of its rows, ζ those of its
+bounds, and the slope of x_j is the entry j of ∇f(x) - F'z.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from .rays import farkas_proves, ray_is_exact
 
 #: Multipliers of a form's own rows.
 ByLabel: TypeAlias = Mapping[str, FloatArray]
+#: Smallest divisor.
 _LEAST = 1e-300
 
 
@@ -58,7 +62,7 @@ class ScaledRows(ABC):
 
     @abstractmethod
     def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
-        """Return multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
+        """Return multipliers z, ζ and a point v with q + P v = F'z + ζ, at which their Lagrangian is least; None if not found."""
 
     @abstractmethod
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
@@ -66,7 +70,7 @@ class ScaledRows(ABC):
 
     @abstractmethod
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
-        """Return multipliers with ∇f(x) = F'z + ζ deep inside their cones, ζ too; None if none are found in time."""
+        """Return multipliers with ∇f(x) = F'z + ζ, z and ζ deep inside their cones; None if none are found in time."""
 
     def scaled_objective(self) -> tuple[FloatArray, float, FloatArray, float]:
         """Return q/s, s, P/t and t, where s and t are the largest absolute entries of q and P; P has no rows if it is zero."""
@@ -106,9 +110,9 @@ def _stacked_rows(form: StandardForm) -> tuple[FloatArray, FloatArray]:
 # step and momentum point apart, which keeps it linear where the minimum is sharp. (Beck, Teboulle: *A fast iterative
 # shrinkage-thresholding algorithm*, 2009; O'Donoghue, Candès: *Adaptive restart*, 2015.)
 
-#: Steps at most, and those between two looks at the residual.
+#: Largest number of steps; number of steps between two checks of the residual.
 _STEPS, _LOOK = 4000, 50
-#: Relative residual that counts as none, and the share of it that must go in `_LOOK` steps for another round.
+#: Relative residual that counts as zero; the steps end if the residual is at least this share of the one `_LOOK` steps before.
 _CONVERGED, _PROGRESS = 1e-13, 0.999
 
 
@@ -157,28 +161,28 @@ def _cone_least_squares(
 
 # Multipliers of linear rows in the relative interior of those that bound the objective, by a linear program.
 #
-# At a degenerate vertex of the dual, slopes that must not be negative are zero, and rounding decides their sign. Of all z in
-# the dual cones with slopes ∇f(x) - F'z of the signs that the bounds ask for,
+# At a degenerate vertex of the dual, slopes that must not be negative are zero, and rounding decides their sign. Among all z in
+# the dual cones with slopes ∇f(x) - F'z of the signs that the bounds require, a solution of
 #
 #     max Σu   subject to   u_j ≤ |slope_j| where x_j has one bound,   u_i ≤ z_i for inequalities,   0 ≤ u ≤ depth,
 #
-# is deep wherever any of them is: only what is zero for *all* of them stays zero. Variables with a quadratic term may have
-# any slope: a small share of it costs its square. A little is paid for what z'(Fx + g) and slopes times distances from bounds
-# take off the bound. A small share of it moves multipliers off the vertex (`solvers.certification.answer_completion`). Nothing
-# here is a proof: what comes out is judged as if the solver had given it.
+# has positive slopes and multipliers wherever any z has: only entries that are zero for *all* z stay zero. Variables with a
+# quadratic term may have any slope, since a small share of the slope costs its square. The objective has a small price for
+# z'(Fx + g) and for slopes times distances from bounds, by which the bound is lower. A small share of the solution moves
+# multipliers off the vertex (`solvers.certification.answer_completion`).
 
-#: Entries of the rows and iterations of the linear program at most: a second or two.
+#: Largest numbers of entries of the rows and of iterations of the linear program: a second or two.
 _MOST_ENTRIES, _ITERATIONS = 200_000, 5000
-#: How deep is deep enough, in units of the largest entry of the gradient.
+#: Largest depth u of a slope or multiplier, in units of the largest entry of the gradient.
 _DEPTH = 1e-2
-#: What is paid for a loss of the bound, beside a depth at the point's largest distance from a row or bound.
+#: Price of a unit of the bound, relative to a unit of depth: this number over the point's largest distance from a row or bound.
 _PAID = 0.1
 
 
 def interior_multipliers(form: StandardForm, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
     """Return multipliers deep inside their cones for ∇f(x), by a linear program.
 
-    None where rows are not linear or too many, or where ``seconds`` are not enough.
+    None if there are no rows, rows are not linear or too many, the gradient is zero, or ``seconds`` are not enough.
     """
     if not form.constraints or not all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
         return None
@@ -226,13 +230,13 @@ def interior_multipliers(form: StandardForm, x: FloatArray, seconds: float | Non
 #   bounds the objective from below.
 # - *Optimal* at x: multipliers of the rows that are active at x with ∇f(x) = G'z + E'y; they have no alternative.
 #
-# Rows are scaled to unit length. What comes out is judged as if the solver had given it: nothing here is a proof.
+# Rows are scaled to unit length.
 
-#: Numbers of the least-squares matrix at most: half a second.
+#: Largest size of the least-squares matrix: half a second.
 _MOST = 600_000
-#: A row whose slack is below this, relative to the size of x and of its constant, counts as active, as one that is violated does.
+#: A row counts as active if it is violated, or its slack is below this number, relative to the sizes of x and of its constant.
 _ACTIVE = 1e-6
-#: Relative residual that counts as none.
+#: Relative residual that counts as zero.
 _NONE = 1e-7
 #: A ray is also tried with its entries rounded to multiples of the least one over these.
 _PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12)
@@ -247,6 +251,7 @@ class ScaledLinearRows(ScaledRows):
     form, A, b, scale
         As in `ScaledRows`: A x + b ≥ 0, or = 0 where ``equal``.
     equal : ndarray of bool
+        The rows that are equations.
     """
 
     equal: BoolArray
@@ -298,7 +303,7 @@ class ScaledLinearRows(ScaledRows):
         return _exact_ray(form, d)
 
     def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
-        """Return multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
+        """Return multipliers z, ζ and a point v with q + P v = F'z + ζ, at which their Lagrangian is least; None if not found."""
         form = self.form
         q, size, P, unit = self.scaled_objective()
         if form.n * (self.A.shape[0] * 2 + 2 * P.shape[0]) > _MOST:
@@ -354,7 +359,7 @@ class ScaledLinearRows(ScaledRows):
     def _nonnegative(A: FloatArray, b: FloatArray) -> tuple[FloatArray | None, FloatArray]:
         from scipy.optimize import nnls  # imported here: it is slow, and few answers need it
 
-        if not (np.isfinite(A).all() and np.isfinite(b).all()):  # data beside the largest numbers there are
+        if not (np.isfinite(A).all() and np.isfinite(b).all()):  # overflow
             return None, b
         if not A.shape[1]:
             return np.zeros(0), b
@@ -389,11 +394,11 @@ def _exact_ray(form: StandardForm, d: FloatArray) -> FloatArray:
 # image need not be closed: at a residual that is small and not zero neither alternative may hold, and no evidence is returned.
 # Evidence is judged, with its error, as if the solver had given it.
 
-#: Numbers of the least-squares matrix at most: some thousand products with it take half a second.
+#: Largest size of the least-squares matrix: some thousand products with it take half a second.
 _MOST_OF_CONES = 40_000
-#: Relative residual that counts as none; one below which it is not known whether it is.
+#: Relative residual that counts as zero; residual up to which the alternative does not hold for certain.
 _NONE_OF_CONES, _UNSURE = 1e-8, 1e-3
-#: How deep multipliers are tried to lie inside their cones, in units of the scaled gradient; the residual that counts as none.
+#: Depths inside their cones that are tried for multipliers, in units of the scaled gradient; the residual that counts as zero.
 _DEPTHS, _INSIDE = (1e-1, 1e-2, 1e-4), 1e-8
 
 
@@ -449,7 +454,7 @@ class ScaledConeRows(ScaledRows):
         return direction[:n] if float(np.linalg.norm(residual)) <= _NONE_OF_CONES else None
 
     def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
-        """Return multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
+        """Return multipliers z, ζ and a point v with q + P v = F'z + ζ, at which their Lagrangian is least; None if not found."""
         form, count = self.form, self.A.shape[0]
         q, size, P, unit = self.scaled_objective()
         B = np.column_stack([self.A.T, -P.T])
@@ -469,10 +474,10 @@ class ScaledConeRows(ScaledRows):
         return multipliers_by_label(self.form, multipliers_in_rows), self.reduced(multipliers_in_rows)
 
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
-        """Return multipliers with ∇f(x) = F'z + ζ deep inside their cones, ζ too; None if none are found in time.
+        """Return multipliers with ∇f(x) = F'z + ζ, z and ζ deep inside their cones; None if none are found in time.
 
-        z = ε e + z', e the directions into the cones, ε the first of `_DEPTHS` at which least squares has no residual. Variables
-        with a quadratic term may have any slope: a small part of it costs its square.
+        z = ε e + z', e the directions into the cones, ε the first of `_DEPTHS` at which the least-squares residual is zero.
+        Variables with a quadratic term may have any slope: a small part of it costs its square.
         """
         form = self.form
         needed = np.ones(form.n, dtype=bool) if form.quadratic is None else form.quadratic.diagonal <= 0.0

@@ -7,8 +7,9 @@ the active constraints, and their optimality conditions are smooth equations:
 
     P x + q - Σ_a F_a'z_a - ζ_a - Σ_k μ_k F_k'T v_k = 0,   v_a = 0,   x_a = bound,   ½ v_k'T v_k = 0,
 
-over active rows and bounds a and cones k with v_k = F_k x + g_k on the boundary, where z_k = μ_k T v_k: T v is (t, -c) in a
-second-order cone, (b, a, -c) in a rotated one. A cone whose point is (nearly) the apex has v_k = 0 and a free z_k.
+for a form min ½x'Px + q'x + r with rows v = F x + g, multipliers z of the rows and ζ of the bounds. The sums are over active rows
+and bounds a, and over cones k with v_k on the boundary, where z_k = μ_k T v_k: T maps (t, c) to (t, -c) for a second-order cone,
+(a, b, c) to (b, a, -c) for a rotated one. A cone whose point is (nearly) the apex has v_k = 0 and a free z_k.
 
 A refined answer counts only if the certificate then proves an optimum to the tolerance, near the solver's answer
 (`refine_by_newton`).
@@ -33,13 +34,14 @@ from .answer_completion import improve_multipliers
 from .certificate import Certificate, Certifier
 from .verdict import conditions_met, proves_optimum
 
-#: Larger systems are left as they are: the dense solve would cost more than the solver did.
+#: Largest number of variables and active rows: for more the dense solve would cost more than the solver did.
 _LARGEST = 2000
-#: A cone's point is taken for its apex where it is this much smaller than its multiplier, or than 1e-2 (a solver without
-#: cones may give no multiplier there).
+#: A cone's point counts as its apex if its norm is below this share of its multiplier's norm, or of 1e-2 if that is larger (a
+#: solver without cones may give no multiplier there).
 _APEX = 1e-4
+#: Largest number of Newton steps in an attempt.
 _STEPS = 6
-#: Seconds of a step for the cube of its unknowns.
+#: Seconds of a step for each unit of the cube of the number of unknowns.
 _SECONDS = 5e-10
 #: Ratio of multiplier to slack from which a constraint counts as active, in each attempt.
 _RATIOS = (1.0, 1e3)
@@ -53,11 +55,11 @@ def newton_polish(
     seconds: float | None = None,
     largest: int = _LARGEST,
 ) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
-    """Return x, z and ζ after Newton steps, or the given ones where no step comes nearer to optimality.
+    """Return x, z and ζ after Newton steps, or the given ones if no step comes nearer to optimality.
 
-    Rows, bounds and cones count as active where their multiplier exceeds their slack (in a second attempt: a thousand times
-    their slack); the others get none. The form is continuous, without semidefinite cones. No step begins that by its size
-    would not end within ``seconds``, or with more than ``largest`` variables and active rows.
+    Rows, bounds and cones count as active if their multiplier exceeds their slack (in a second attempt: a thousand times their
+    slack); all others get the multiplier 0. The form is continuous, with linear rows and second-order cones. No step begins that
+    would take longer than what is left of ``seconds``, or with more than ``largest`` variables and active rows.
     """
     begin = time.perf_counter()
     point = x, dict(multipliers), reduced
@@ -82,7 +84,11 @@ def newton_polish(
 
 @dataclass(frozen=True, eq=False)
 class _Active:
-    """The active constraints: ``linear`` indices of rows with v = 0, ``cones`` ranges of rows of cones on the boundary."""
+    """The active constraints: ``linear`` indices of rows with v = 0, ``bounds`` variables at a bound and ``at`` these bounds.
+
+    ``cones`` are the ranges of rows of cones on the boundary, and whether each is rotated. ``weights`` are the multipliers of
+    the linear rows, of the bounds, and μ of the cones; ``F`` and ``g`` are all rows of the form.
+    """
 
     F: sp.csr_array
     g: FloatArray
@@ -210,7 +216,7 @@ def _error(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta:
 REFINEMENT_NOTE = "made exact by Newton's method on the constraints that are active at the solver's point"
 #: The answer, its point and their certificate.
 Refined: TypeAlias = tuple[Answer, Mapping[str, FloatArray], Certificate]
-#: A point that violates its rows or the optimality conditions by more is none to begin at; the objective may move by this share.
+#: Largest relative violation of rows and optimality conditions at a start; largest relative change of the objective.
 _NEARLY = 1e-4
 #: Variables and active rows: a step takes half a second then.
 _LARGEST_REFINED = 1200
@@ -224,7 +230,7 @@ def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: 
     if not _applies(form) or certificate.nonconvex or certificate.condition or certificate.inner:
         return None
     if not (certificate.feasible(_NEARLY) and conditions_met(certificate, _NEARLY)):
-        return None  # what is no optimum by its own evidence stays what it is
+        return None  # the answer's own multipliers do not support an optimum
     x = form.join(values)
     z = {c.label: np.ravel(answer.multipliers.get(c.label, np.zeros(c.rows))) for c in form.constraints}
     reduced = np.zeros(form.n) if answer.reduced is None else answer.reduced
@@ -244,7 +250,7 @@ def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: 
 
 
 def _with_exact_point(model: Model, blocks: dict[str, FloatArray]) -> list[dict[str, FloatArray]]:
-    """Return the points to choose from: the one beside this that keeps in exact arithmetic what must be kept, then this one."""
+    """Return the candidates: the model's exact point near this one (`Model.exact_point`) if it differs, then this one."""
     exact_blocks = model.exact_point(blocks)
     unchanged = all(np.array_equal(exact_blocks[label], block) for label, block in blocks.items())
     return [blocks] if unchanged else [exact_blocks, blocks]

@@ -26,6 +26,7 @@ from .certificate import Certificate, MaximumCertificate, certify as certify_for
 
 #: Default tolerance: a point counts as feasible if no violation is larger; solvers meet rows to about 1e-6.
 TOLERANCE = 1e-6
+#: Number of violations that are printed.
 _SHOWN = 5
 
 
@@ -33,7 +34,7 @@ _SHOWN = 5
 class PointViolation:
     """One violation by a point: of a row, a bound or the integrality of a variable."""
 
-    name: str  #: of the row or variable
+    name: str  #: name of the row or variable
     kind: str  #: "row", "bound" or "integer"
     amount: float  #: violation in the units of the row or variable
     exact: bool = True  #: whether the amount was computed in exact arithmetic
@@ -53,10 +54,11 @@ class PointCheck(Displayable):
     program : str
         Name of the program.
     violations : tuple of PointViolation
-        Of every row, bound and integer that is violated by any amount, the largest first.
+        Violations of every row, bound and integer that is violated by any amount, the largest first.
     objective : float
-        In the sense of the program.
+        The objective, in the sense of the program.
     sense : {"minimise", "maximise"}
+        The sense of the program.
     tolerance : float
         A point is feasible if no violation is larger.
     exact : bool
@@ -121,7 +123,8 @@ def check_point(
     ----------
     model : Model or StandardForm
     values : mapping, ndarray (n,), str or Path
-        By block, or by the names of single variables; all of them in the form's order; or a solution file (`read_solution`).
+        The point: values by block or by the names of single variables, an array of all values in the form's order, or a solution
+        file (`read_solution`).
     tolerance : float
         Largest violation of a row, bound or integer, in its own units, that counts as feasible.
 
@@ -233,9 +236,9 @@ def certify(
         The point by block, or by the names of single variables. Blocks that a formulation completes by itself may be left out.
         Or a solution file (`read_solution`), whose multipliers count unless others are given.
     multipliers : mapping of label to array, optional
-        z_k by constraint, in the signs of `models.program.form`; a bound follows from them.
+        Multipliers by constraint, in the signs of `models.program.form`; a bound follows from them.
     reduced : ndarray (n,), optional
-        ζ; zero where it is not given.
+        Multipliers of the bounds; zero by default.
 
     Returns
     -------
@@ -248,6 +251,8 @@ def certify(
         Blocks that are missing or misshaped, or numbers that are not finite; multipliers that are no numbers by label.
     DataError
         A file that is no solution of this program.
+    TooLargeError
+        The form is too large or does not exist, and the formulation gives no certificate without it.
     """
     problem = as_model(model)
     if multipliers is not None:

@@ -1,10 +1,12 @@
 """Check of a claim of infeasibility by its Farkas multipliers, and of unboundedness by its ray, from the form's data alone.
 
-*Infeasible* (Farkas): z_k in K_k* and ζ = -ΣF_k'z_k with ζ ≥ 0 where only a lower bound exists, ≤ 0 where only an upper one,
+The form is min ½x'Px + q'x + r subject to F_k x + g_k in K_k and bounds; K_k* is the dual cone of K_k.
+
+*Infeasible* (Farkas): z_k in K_k* and ζ = -ΣF_k'z_k with ζ_j ≥ 0 where x_j has only a lower bound, ≤ 0 where only an upper one,
 0 where none; then every x of the form has 0 ≤ Σ<z_k, F_k x + g_k> + Σ ζ_j (x_j - bound_j) = Σ<z_k, g_k> - Σ ζ_j bound_j,
 so a negative right side leaves no x. Computed multipliers miss ζ_j = 0 of a free variable by 1e-9 or 1e-16, which excludes only
 points up to the reciprocal of that. A *proof* is a positive Lagrangian bound of the objective 0: rounding included, with exact
-multipliers shown to exist beside the computed ones (`models.program.lagrangian`).
+multipliers shown to exist near the computed ones (`models.program.lagrangian`).
 
 *Unbounded*: a feasible point and d with F_k d in K_k, P d = 0, d_j ≥ 0 (≤ 0) where a lower (an upper) bound exists and q'd < 0.
 It is *exact* where these hold without rounding: every inner product is summed exactly, so its sign is known.
@@ -33,7 +35,7 @@ from ..records import Status
 
 #: Largest residual of a ray that supports a claim: Farkas multipliers then exclude every point with ||x||_1 < 1e5.
 _SUPPORTED = 1e-5
-#: Depth inside a cone, relative to the size of what is in it, that no rounding of it takes away.
+#: Depth inside a cone, relative to a vector's norm, at which rounding of the vector cannot move it out.
 _ROUNDING = 1e-10
 #: Largest residual beside which exact multipliers are looked for.
 _NEARLY = 1e-9
@@ -50,7 +52,7 @@ class RayEvidence:
     exact : bool
         Whether the ray, or one near it, meets its conditions without rounding.
     rational : bool
-        Whether that is a ray near the given one, found in rational arithmetic (`solvers.rational`).
+        Whether the exact ray is one near the given ray, found in rational arithmetic (`solvers.rational`).
     proved : bool
         Whether the claim follows: from exact Farkas multipliers alone; from an exact ray of descent only with a feasible point
         (`with_feasible_point`).
@@ -175,8 +177,9 @@ def point_exists(form: StandardForm, x: FloatArray) -> bool:
 
 
 def _deep(c: Constraint, v: FloatArray) -> bool:
-    """Return whether every cone of the stack holds its rows with room for their rounding but for exact zeros, or these are all
-    zero.
+    """Return whether each cone of the stack has its vector in the interior with room for rounding, or the vector is zero.
+
+    Rows that are exactly zero need no room.
     """
     if not np.isfinite(v).all():
         return False
@@ -200,7 +203,7 @@ def _unit(form: StandardForm) -> float:
 
 
 def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
-    """Return the largest violation of the proof's conditions for a right side of -1: 0 is a proof, infinity none.
+    """Return the largest violation of the proof's conditions, scaled to a right side of -1: 0 is a proof, infinity is none.
 
     A residual ε excludes every point with ||x||_1 < 1/ε, in units of the largest finite bound of a variable where that exceeds 1:
     points of that size are usual for the form.
@@ -220,10 +223,10 @@ def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
 
 
 def ray_residual(form: StandardForm, d: FloatArray) -> float:
-    """Return the largest violation of the ray's conditions for a slope q'd of -1: 0 is a ray, infinity none.
+    """Return the largest violation of the ray's conditions, scaled to a slope q'd of -1: 0 is a ray, infinity is none.
 
-    Bounds count in units of the largest finite one, as in `farkas_residual`; the curvature Pd relative to |P| |d| as well, since
-    a small P is no flat one.
+    Bounds count in units of the largest finite one, as in `farkas_residual`. The curvature Pd counts relative to |P| |d| as well,
+    since a small P still bounds the objective along d.
     """
     unit = _unit(form)
     slope = float(form.q @ d)
@@ -244,11 +247,12 @@ def ray_residual(form: StandardForm, d: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Separability:
-    """The separability of the data: some w has a_i'w ≥ 1 for all i, with its proof.
+    """The answer to whether signed rows a_i of a matrix A have a w with a_i'w ≥ 1 for all i, with its proof.
 
     Parameters
     ----------
     separable : bool
+        Whether there is such a w.
     w : ndarray (p,) or None
         A separating direction, min_i a_i'w = 1 up to rounding.
     farkas : ndarray (n,) or None

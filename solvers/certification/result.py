@@ -29,9 +29,9 @@ from .verification import DualCheck, Verification
 class BoundKind(enum.StrEnum):
     """The kind of evidence behind a bound or a status; the value is its name in sentences.
 
-    PROVED: recomputed from the data with its rounding error, or carried by our exact solver's valid dual points. CONDITIONAL: the
-    same argument, but it is not known that P, or the kernel matrix K behind it, is positive semidefinite. CLAIMED: the solver's
-    word. STORED: read from a file without the data.
+    PROVED: recomputed from the data with its rounding error, or proved by an exact solver of this package. CONDITIONAL: the same
+    argument, but it is not known that the objective's matrix P, or the kernel matrix K behind it, is positive semidefinite.
+    CLAIMED: the solver's claim alone. STORED: read from a file without the data. NONE: no evidence.
     """
 
     PROVED = "proved"
@@ -41,7 +41,7 @@ class BoundKind(enum.StrEnum):
     NONE = "none"
 
 
-#: Methods of a result that later modules implement: they certify anew, solve neighbours of the problem, and write files.
+#: Methods of a result that later modules implement: they certify again, solve neighbours of the problem, and write files.
 VERIFY: LateMethod[[Result, Model | StandardForm, bool], Verification] = LateMethod("verify")
 CHECK_DUALS: LateMethod[[Result, Model | StandardForm, int, int], DualCheck] = LateMethod("check_duals")
 SAVE: LateMethod[[Result, str | Path], Path] = LateMethod("save")
@@ -54,10 +54,11 @@ class Claim:
     Parameters
     ----------
     status : Status
+        The status.
     native_status : str
-        The solver's own word.
+        The status in the solver's own words.
     objective, bound : float or None
-        None where the solver gave none.
+        Objective and bound; None if the solver gave none.
     proved : bool
         Whether the solver says that its bound is proved.
     """
@@ -103,7 +104,7 @@ _TERMINATIONS = {
     Status.INTERRUPTED: Termination.INTERRUPTED,
     Status.FAILED: Termination.FAILED,
 }
-#: Violation, relative, up to which a point that is no proved optimum goes back as an inaccurate one.
+#: Violation, relative, up to which a point that is no proved optimum is returned as an inaccurate one.
 _INACCURATE = 1e-4
 
 
@@ -128,10 +129,11 @@ class PoolPoint:
     Parameters
     ----------
     objective : float
-        Recomputed, in the model's sense.
+        The objective, recomputed, in the model's sense.
     values : mapping of label to array
+        The point by block.
     certificate : Certificate
-        Without multipliers: objective, violations and integrality.
+        The certificate without multipliers: objective, violations and integrality.
     """
 
     objective: float
@@ -157,7 +159,7 @@ class Result(Displayable):
     certificate : Certificate or None
         None where there is no point.
     values : mapping of label to array
-        The point that was judged, that of the answer completed and polished; empty where there is none.
+        The certified point: the answer's, completed and polished; empty without a point.
     reduced : mapping of label to array or None
         Reduced costs ζ of the bounds by block, with the signs of `models.program.form`.
     pool : tuple of PoolPoint
@@ -166,7 +168,7 @@ class Result(Displayable):
         What supports the status or speaks against it, in words: a ray, why an optimum was not accepted, a failed solver's
         error, caveats of a bound; empty without any.
     ray_residual : float or None
-        Of the Farkas multipliers or the ray, recomputed (`solvers.certification.rays`).
+        Residual of the Farkas multipliers or of the ray, recomputed (`solvers.certification.rays`).
     ray_proved : bool
         True if exact Farkas multipliers, or an exact ray from a feasible point, prove the status; see `status_kind`.
     picked : str
@@ -180,11 +182,11 @@ class Result(Displayable):
     maximise : bool
         The model's sense.
     digest : str
-        SHA-256 of the data and parameters that were solved (`models.model`); empty where these have none.
+        SHA-256 of the data and parameters that were solved (`models.model`); empty if the model has no digest.
     model_description : mapping of name to str
-        The same in words: shapes of arrays, values of parameters.
+        The data and parameters in words: shapes of arrays, values of parameters.
     unverified : str
-        Not empty where the claims are those of a file and were not certified anew (`load_result` without a model): says so.
+        Sentence that the claims are those of a file and were not certified again (`load_result` without a model); else empty.
     original_model : Model or None
         The model itself, in the process that solved it; pickles and files leave it out.
     tol : float
@@ -192,8 +194,8 @@ class Result(Displayable):
 
     Notes
     -----
-    OPTIMAL becomes INACCURATE if objective and bound do not meet. Objective and best bound of an optimum are within ``tol`` of
-    each other, or both zero within the rounding error of the objective's terms at the point.
+    OPTIMAL becomes INACCURATE if objective and best bound are neither within ``tol`` of each other, nor both zero within the
+    rounding error of the objective's terms at the point.
     """
 
     model: str
@@ -241,7 +243,7 @@ class Result(Displayable):
         return () if form is None else form.constraints
 
     def _open_gap(self) -> str:
-        """Return by how much the best bound misses the objective; nothing where they agree, or where there is no bound."""
+        """Return a sentence with the relative gap of objective and best bound; empty if they agree, or without a bound."""
         bound, certificate = self.best_bound[0], self.certificate
         if certificate is None or not np.isfinite(bound) or gap_closed(certificate, bound, self.tol):
             return ""
@@ -371,8 +373,8 @@ class Result(Displayable):
     def best_bound(self) -> tuple[float, str]:
         """The bound in the form's sense and its kind (`BoundKind`): proved by the certificate or the solver, or claimed by it.
 
-        Stationary points have none, nor have those whose certificate is that of an inner problem. A bound that a failed solver
-        merely claims counts for nothing; a proved one counts.
+        Stationary points and certificates of an inner problem have no bound. The claimed bound of a failed solver counts only if
+        the solver proves it.
         """
         no_bound = (float("-inf"), BoundKind.NONE.value)
         certificate, claim = self.certificate, self.claim
@@ -394,7 +396,7 @@ class Result(Displayable):
 
     @property
     def bound(self) -> float:
-        """Best bound in the model's sense: proved where there is one, else the solver's claim; infinite if none."""
+        """Best bound in the model's sense: a proved one, else the solver's claim; infinite without a bound."""
         return self.sign * self.best_bound[0]
 
     @property
@@ -407,9 +409,9 @@ class Result(Displayable):
     def status_kind(self) -> str:
         """The trust that an answer to the question deserves, in the words of `solvers.certification.result.BoundKind`.
 
-        That of an optimum is its bound's. INFEASIBLE and UNBOUNDED are "proved" where exact Farkas multipliers, an exact search
-        that leaves no point, or an exact ray from a feasible point, leave no doubt, and "claimed by solver" otherwise;
-        ``evidence`` has the reason. Other statuses have "none".
+        An optimum has the kind of its bound. INFEASIBLE and UNBOUNDED are "proved" by exact Farkas multipliers, by an exact
+        search that leaves no point, or by an exact ray from a feasible point, and "claimed by solver" otherwise; ``evidence`` has
+        the reason. Other statuses have "none".
         """
         if self.status is Status.OPTIMAL:
             return self.bound_kind
@@ -427,7 +429,7 @@ class Result(Displayable):
 
     @property
     def message(self) -> str:
-        """The sentence that explains the status; of an optimum also what it stands on."""
+        """The sentence that explains the status; for an optimum also its evidence, for a stopped run also what was found."""
         if self.status.stopped:
             return f"{self.status.message}; {self._found_by_then}"
         if self.status is not Status.OPTIMAL:
@@ -459,11 +461,11 @@ class Result(Displayable):
 
     @property
     def gap(self) -> float:
-        """(primal - bound)/max(|primal|, |bound|), negative where the two contradict each other; NaN without a point, a bound,
-        or where the point violates its constraints too much to have an objective that counts.
+        """(objective - bound)/max(|objective|, |bound|) in the form's sense, negative if the two contradict each other.
 
-        A bound above the objective by no more than rounding, 1e-9 of it, or the worth of the point's violations is level with it,
-        and so are two numbers that are both zero within the rounding error of the objective's terms.
+        NaN without a point or a bound, or if the point violates its constraints by more than 1e-4, relatively. The gap is 0 if
+        the bound exceeds the objective by no more than rounding, 1e-9 of the objective, or the products of the point's violations
+        with the multipliers, and if both are zero within the rounding error of the objective's terms.
         """
         if self.certificate is None or not np.isfinite(self.best_bound[0]) or not self.certificate.feasible(MAX_RESIDUAL):
             return float("nan")
@@ -471,14 +473,14 @@ class Result(Displayable):
 
     @property
     def absolute_gap(self) -> float:
-        """primal - bound, 0 where `gap` is; NaN without a point or a bound."""
+        """objective - bound in the form's sense, 0 under the conditions of `gap`; NaN without a point or a bound."""
         if self.certificate is None or not np.isfinite(self.best_bound[0]):
             return float("nan")
         return 0.0 if self._level else self.certificate.objective - self.best_bound[0]
 
     @property
     def _level(self) -> bool:
-        """Return whether the bound is at the objective, or above it by no more than a point within tolerance may explain."""
+        """Return whether the bound equals the objective, or exceeds it by no more than rounding and violations explain."""
         certificate, bound = self.certificate, self.best_bound[0]
         assert certificate is not None
         above = bound - certificate.objective
@@ -597,12 +599,12 @@ class Result(Displayable):
         label : str
             The block.
         threshold : float
-            In the units of the block's values.
+            The threshold, in the units of the block's values.
 
         Returns
         -------
         ndarray of int
-            Ascending.
+            The indices, ascending.
         """
         return np.flatnonzero(self.values[label] > threshold)
 
@@ -614,7 +616,7 @@ class Result(Displayable):
         Parameters
         ----------
         model : Model or StandardForm, optional
-            What was solved; needed where the result does not hold it.
+            The model that was solved; needed if the result does not hold it.
         exact : bool
             Whether to use rational arithmetic as well.
 
@@ -640,7 +642,7 @@ class Result(Displayable):
         max_rows : int
             Number of rows that are compared, drawn at random.
         seed : int
-            Of the draw.
+            Seed of the draw.
 
         Returns
         -------
@@ -687,8 +689,8 @@ class Result(Displayable):
 
         Values go in, and dual values in that package's own signs: values, dual values and status of a ``cvxpy.Problem``;
         variables and suffixes of a Pyomo model; the solution of a ``highspy.Highs``; a start for a ``gurobipy.Model``; a SciPy
-        ``OptimizeResult`` is filled. The classes of `models.importing` say it for each. The point is put into the package's own
-        expressions: where these have other values than here, the status that goes back is inaccurate.
+        ``OptimizeResult`` is filled. The classes of `models.importing` describe each. The package's own expressions are evaluated
+        at the point: if their values differ from the form's, the returned status is inaccurate.
 
         Parameters
         ----------
@@ -704,7 +706,7 @@ class Result(Displayable):
         Warns
         -----
         MarginoptWarning
-            The package evaluates the program otherwise; names the constraint.
+            The package's values of the program differ; the message names the constraint.
 
         Raises
         ------

@@ -8,12 +8,12 @@ products of violations and multipliers must be within the tolerance of the objec
 of 1e-8 may be half of it.
 
 A gap is relative to the objective. An optimum of zero has no relative gap. It is accepted if the objective is within the rounding
-error of its terms at the point, the bound within that of its four such sums, and the products of violations and multipliers
-within such an error. The remark then says how far from zero the optimum may be (`ZERO_OPTIMUM`). How small an objective is beside
-the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is
+error of its terms at the point, the bound within the error of four such sums, and the products of violations and multipliers
+within the error of one. The remark then says how far from zero the optimum may be (`ZERO_OPTIMUM`). The size of an objective
+relative to the data proves nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is
 exactly zero at the origin, a bound of exactly zero is proved (`solvers.certification.answer_completion`).
 
-A problem that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
+A problem that is not convex has no optimum that multipliers could prove: a point that satisfies the first-order conditions is
 stationary. There an optimum rests on the bound of a solver that searches for global optima.
 """
 
@@ -37,15 +37,15 @@ ZERO_OPTIMUM = "the optimum is zero within rounding"
 
 #: A mixed-integer solver's bound may exceed an objective of zero by tol × this × the objective's scale, or 1e-9 of that scale.
 _ABSOLUTE, _LEAST = 1e-3, 1e-9
-#: A point that violates its rows by no more than this speaks against a bound above it.
+#: A point that violates its rows by no more than this, relatively, refutes a larger bound.
 _FEASIBLE = 1e-9
 #: Share of the objective (or of its scale) by which a continuous solver's own bound may exceed it.
 _LOOSE = 1e-2
-#: Multiples of a mixed-integer solver's absolute tolerance from which its word on an objective counts.
+#: Multiples of a mixed-integer solver's absolute tolerance above which its claim on an objective counts.
 _FAINT = 100.0
-#: Share of a row's size that integers within the solver's tolerance may move before its word on the row counts for nothing.
+#: Share of a row's size that integers within the solver's tolerance may move the row by; beyond it the claim proves nothing.
 _VOID = 0.1
-#: Share of the point's largest continuous entry below which an entry is a zero with rounding.
+#: A row's size is zero but for rounding below this share of its largest coefficient times the point's largest continuous entry.
 _NOTHING = 1e-6
 
 
@@ -117,9 +117,9 @@ _KNOWN = (
 
 
 def cutoff_objection(status: Status, certificate: Certificate | None, model: Model, tol: float) -> str:
-    """Return why an optimum or infeasibility of the form need not be the problem's; empty if it is.
+    """Return why the optimum or infeasibility of the form need not be that of the problem; empty if it is.
 
-    Big-M constants that are valid only for objectives up to `Model.cutoff` may cut off the optimum if it lies above.
+    Big-M constants that are valid only for objectives up to `Model.cutoff` may cut off an optimum above the cutoff.
     """
     level = model.cutoff
     if np.isposinf(level) or status not in (Status.OPTIMAL, Status.INFEASIBLE):
@@ -192,7 +192,7 @@ def small_objective_objection(certificate: Certificate, tolerance: float) -> str
 def feasibility_tolerance_objection(answer: Answer, certificate: Certificate, tolerance: float, tol: float) -> str:
     """Return why a solver's claim of a continuous optimum without multipliers proves nothing; empty if it counts.
 
-    Its feasibility tolerance is absolute: what it may move the objective by is a share of the objective's terms.
+    Its feasibility tolerance is absolute: it may move the objective by that share of the objective's terms.
     """
     if answer.multipliers is not None or certificate.integrality is not None or np.isfinite(certificate.bound):
         return ""
@@ -221,8 +221,8 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
     claimed = answer.bound
     if certificate.integrality is None and answer.status.stopped and not answer.proved:
         return ""  # multipliers of a run that was cut short are not feasible, and their objective bounds nothing
-    # continuous solvers claim the objective of multipliers that are not quite feasible: those may be off by their tolerance
-    # and those of mixed-integer programs end at an absolute gap where the optimum is zero
+    # continuous solvers claim the objective of multipliers that are not quite feasible, which may be off by their tolerance;
+    # mixed-integer solvers end at an absolute gap if the optimum is zero
     if certificate.integrality is None:
         slack += _LOOSE * max(abs(objective), certificate.scale)
     elif abs(objective) <= certificate.error:
@@ -233,7 +233,7 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
 
 
 def _proved_already(answer: Answer, certificate: Certificate, tol: float) -> bool:
-    """Return whether an exact search of ours, which aims below the tolerance, had met the tolerance where it ended."""
+    """Return whether a stopped exact search of this package, which aims below the tolerance, has reached the tolerance."""
     if not answer.proved or answer.bound is None or certificate.inner or not certificate.feasible(_FEASIBLE):
         return False
     is_closed = abs(certificate.objective - answer.bound) + certificate.error <= tol * abs(certificate.objective)
@@ -247,7 +247,7 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     if abs(objective - bound) <= allowed and certificate.error <= allowed:
         if certificate.undercut <= allowed or certificate.primal_residual == 0.0:
             return Verdict(Status.OPTIMAL)
-        if allowed > 0.0:  # nothing is a share of an optimum of exactly zero
+        if allowed > 0.0:  # for an optimum of exactly zero, no share of it is positive
             return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))
     if certificate.both_zero(bound):
         if not _point_counts(certificate, tol):
@@ -279,9 +279,7 @@ def _point_counts(certificate: Certificate, tol: float) -> bool:
 
 
 def _enclosed(certificate: Certificate) -> str:
-    """Return the claim about an optimum of zero: its distance from zero (in either sense), and the size that this is small
-    beside.
-    """
+    """Return the remark on an optimum of zero: its largest distance from zero, and the rounding of the objective's terms."""
     reach = max(abs(certificate.bound), abs(certificate.objective) + certificate.error)
     return (
         f"{ZERO_OPTIMUM}: no further from it than {reach * (1.0 + 1e-2):.2e}, "
@@ -290,7 +288,7 @@ def _enclosed(certificate: Certificate) -> str:
 
 
 def _undercut(certificate: Certificate, tol: float) -> str:
-    """Return the reason why a point near a bound is no optimum: it is no point of the set, and the set's own cost more."""
+    """Return the reason why a point near a bound is no optimum: it violates constraints, and feasible points may cost more."""
     consequence = f"which times the multipliers is {certificate.undercut:.1e} of the objective"
     if certificate.dual_residual is None or certificate.dual_residual > tol:
         consequence = "and the multipliers do not say what that is worth"
@@ -301,7 +299,7 @@ def _undercut(certificate: Certificate, tol: float) -> str:
 
 
 def _perhaps_zero(certificate: Certificate, tol: float) -> str:
-    """Return advice for the case that zero lies between objective and bound, and neither is near enough to it."""
+    """Return advice if zero lies between bound and objective, both small against the terms, but not both count as zero."""
     return (
         f"the optimum may be zero, which no relative gap shows: it is between {certificate.bound:.2g} and "
         f"{certificate.objective:.2g} (minimised), beside terms of {certificate.scale:.1e}; a smaller tol than {tol:g} decides"
@@ -321,14 +319,14 @@ def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict
 
 
 def _near(certificate: Certificate, gap: float | None, tol: float) -> bool:
-    """Return whether little beside the objective (beside its rounding, for zero) may lie between objective and optimum."""
+    """Return whether ``gap`` is at most ``tol`` of the objective, or the rounding of its terms if the objective is zero."""
     objective = abs(certificate.objective)
     allowed = tol * objective if objective > certificate.error else certificate.rounding
     return gap is not None and gap <= allowed
 
 
 def _unmet(certificate: Certificate) -> str:
-    """Return what the residuals of the optimality conditions may be worth at the point, and the usual reason."""
+    """Return the amount by which residuals of the optimality conditions may move the objective, and the usual reason."""
     return (
         f"the optimality conditions are missed by what may move the objective by {certificate.unmet:.1e} at this point, and no "
         f"bound is proved; an optimum that no point attains, or a dual without strict interior, looks like this"
@@ -336,14 +334,14 @@ def _unmet(certificate: Certificate) -> str:
 
 
 def conditions_met(certificate: Certificate, tol: float) -> bool:
-    """Return whether the optimality conditions hold at the multipliers."""
+    """Return whether dual residual and complementarity at the multipliers are within ``tol``."""
     dual, products = certificate.dual_residual, certificate.complementarity
     return dual is not None and products is not None and dual <= tol and products <= tol
 
 
-# The verdict on an answer to an imported program: what its source says of the point, of the bound and of infeasibility.
+# The verdict on an answer to an imported program: the point, the bound and infeasibility are compared with the program's source.
 
-#: Violation, beside the size of a row, up to which a point of the source counts as one of its feasible points.
+#: Violation, relative to the size of a row, up to which a point counts as feasible in the source.
 _FEASIBLE_IN_SOURCE = 1e-9
 #: Share of the objective's terms by which a feasible point must beat a bound to refute it.
 _BEATEN = 1e-6
@@ -358,12 +356,12 @@ def compare_with_sources(
     ray_proved: bool = False,
     certificate_at: Callable[[FloatArray], Certificate] | None = None,
 ) -> Verdict:
-    """Return the verdict as the sources of a model's imports leave it.
+    """Return the verdict after a comparison with the sources of a model's imports.
 
-    The import itself must agree with its source, the answer's point must be the same there and here, and no point that the
-    source knows to be feasible may contradict infeasibility or lie below the bound. Rows that a point misses by rounding are no
-    contradiction where infeasibility is proved, nor below the bound by their products with its multipliers: ``certificate_at``
-    returns the certificate of a point at these multipliers.
+    The import itself must agree with its source, and objective and constraints at the answer's point must agree too. No point
+    that is feasible in the source may contradict infeasibility, or have an objective below the bound. A point that violates rows
+    by rounding does not contradict proved infeasibility. Its objective may be below the bound by the products of its violations
+    with the multipliers: ``certificate_at`` returns the certificate of a point with these multipliers.
     """
     imports = [record for record in model.imports if not record.source_changed]
     if not model.imports:
@@ -425,9 +423,9 @@ def _refuted(
 
 
 def _rounded_off(form: StandardForm, y: FloatArray, certificate_at: Callable[[FloatArray], Certificate] | None) -> float:
-    """Return what the rows of the form are worth that a point misses by rounding; 0 if it misses one by more than that.
+    """Return the products of multipliers and rows that a point violates by rounding; 0 if it violates a row by more.
 
-    A point that is feasible in the source and misses the form by more shows that the import is wrong, so nothing is allowed it.
+    A point that is feasible in the source and violates the form by more than rounding shows that the import is wrong.
     """
     if certificate_at is None:
         return 0.0
@@ -435,13 +433,13 @@ def _rounded_off(form: StandardForm, y: FloatArray, certificate_at: Callable[[Fl
 
 
 def _missed(form: StandardForm, y: FloatArray) -> float:
-    """Return by how much a point violates the rows of the form, beside the size of the point (1 at least)."""
+    """Return the largest violation of a row of the form by a point, relative to the size of the point (1 at least)."""
     violations = (c.cone.violation(c.value(y)) for c in form.constraints if c.rows)
     return max(violations, default=0.0) / max(1.0, float(np.abs(y).max(initial=0.0)))
 
 
 def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, float] | None:
-    """Return the objective of a point by the sources, and the size of its terms; None for an infeasible point."""
+    """Return the objective of a point as the sources evaluate it, and the size of its terms; None for an infeasible point."""
     if (y < form.lower).any() or (y > form.upper).any():
         return None
     total = size = 0.0

@@ -10,9 +10,9 @@ from fractions import Fraction
 class Check:
     """One figure: as the result states it, as it was recomputed, and whether the statement stands."""
 
-    name: str  #: of the figure
-    claimed: float | str  #: as the result states it
-    recomputed: float | str  #: from the model
+    name: str  #: name of the figure
+    claimed: float | str  #: the figure as the result states it
+    recomputed: float | str  #: the figure recomputed from the model
     stands: bool  #: whether the recomputed figure confirms the claim
 
     def __str__(self) -> str:
@@ -35,11 +35,11 @@ class Verification:
     checks : tuple of Check
         Status, objective, primal residual, bound.
     objective, bound : Fraction or None
-        Exact, in the form's minimisation sense, where rational arithmetic was asked for; the bound None where none follows in it.
+        Exact values in the form's minimisation sense, if rational arithmetic was asked for; the bound is None if none follows.
     violations : mapping of label to float
-        By rational arithmetic: 0.0 is exact, other figures are rounded up. Empty without it.
+        Violations in rational arithmetic: 0.0 is exact, other figures are rounded up. Empty without rational arithmetic.
     no_exact_bound_reason : str
-        The reason why rational arithmetic gives no bound; empty with one.
+        The reason to show if rational arithmetic gives no bound; empty without rational arithmetic.
     exact : bool
         Whether it was recomputed in rational arithmetic.
     """
@@ -89,14 +89,14 @@ def _exact_text(value: Fraction) -> str:
 @dataclass(frozen=True)
 class DualRow:
     """One row of the check: its multiplier z, and the negated forward and backward difference quotients of the optimum φ(g_i),
-    between which z must lie up to ``error``.
+    a function of the row's constant g_i, between which z must lie up to ``error``; h is `DualCheck.step` times 1 + |g_i|.
     """
 
-    name: str  #: of the row
+    name: str  #: name of the row
     multiplier: float  #: z
     forward: float  #: -(φ(g_i + h) - φ(g_i))/h
     backward: float  #: -(φ(g_i) - φ(g_i - h))/h
-    error: float  #: by which solver tolerance and curvature may change the quotients
+    error: float  #: amount by which solver tolerance and curvature may change the quotients
 
     @property
     def agrees(self) -> bool:

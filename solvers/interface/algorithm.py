@@ -1,9 +1,9 @@
 """`Algorithm`, the base class of hand-written methods: parameters, a state, one step at a time, on one shared driver.
 
-A concrete algorithm is a frozen data class whose fields are its parameters. It is written like the paper: ``init``
-makes the state (whose fields carry the paper's symbols), ``advance`` works for about a budget of seconds, ``measure``
-returns its progress. Stopping, time, trace, callback, progress, interruption and the rest of the answer are the driver's
-(`Algorithm.run`), for every algorithm alike.
+A concrete algorithm is a frozen data class whose fields are its parameters. ``init`` makes the state, whose fields have the
+symbols of the algorithm's paper, ``advance`` works for about a budget of seconds, ``measure`` returns the progress. The driver
+(`Algorithm.run`) is the same for every algorithm: stopping, time, trace, callback, progress, interruption and the answer's other
+fields.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: Seconds for which one call of ``advance`` works: short enough for Ctrl-C, long enough that its overhead does not count.
 ADVANCE_SECONDS = 0.05
-#: Seconds of the shortest call: about an iteration.
+#: Seconds of the shortest call of ``advance``: about an iteration.
 _SHORT = 1e-4
 
 #: Types of the structural view that an algorithm reads, and of its state.
@@ -76,7 +76,7 @@ class Algorithm(Solver, Generic[V, S]):
     Attributes
     ----------
     single_threaded_blas : bool
-        Whether BLAS runs with one thread: for algorithms whose time goes into kernel blocks, which ``threads`` threads share
+        Whether BLAS runs with one thread: for algorithms whose time is spent in kernel blocks, which ``threads`` threads share
         (`models.kernels`), or whose dense algebra is too small for two.
     compiled_variants : sequence of mapping
         Native options for which other code is compiled: `marginopt.warm_up` runs with each.
@@ -112,14 +112,14 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def answer(self, state: S) -> Answer:
-        """Return the current point with multipliers and whatever is peculiar to the algorithm; called once, at the end.
+        """Return the current point with multipliers and the algorithm's own results; called once, at the end.
 
         The driver adds status, objective, iterations, trace and times. ``bound`` (with ``proved``) is given only where the
         algorithm carries a valid bound that the model cannot recompute from a point.
         """
 
     def abandon(self, state: S) -> None:
-        """Release the files of a run that an error has ended, such as one of the callback or of a cluster; none by default."""
+        """Release the files of a run that an error has ended, such as an error of the callback; by default there are none."""
 
     def with_native_options(self, native: Mapping[str, Any]) -> Algorithm[V, S]:
         """Return the same algorithm with parameters replaced by the user's native options; unknown names are an error."""
@@ -145,10 +145,10 @@ class Algorithm(Solver, Generic[V, S]):
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Run until the algorithm's rule, a limit, the callback or Ctrl-C ends it.
 
-        The time limit counts from the start of ``init``, after compiled code was loaded (or compiled, once for a machine); what
-        is compiled later, of an engine whose turn comes late, counts. The returned point is what ``answer`` gives after the
-        last completed ``advance``, or after ``init`` where the callback stops the run before. There is none where none was
-        found or exists, and where numbers overflow (status FAILED).
+        The time limit counts from the start of ``init``, after `load` has loaded compiled code (or compiled it, once for a
+        machine); code that is compiled later in the run counts. The point is that of ``answer`` after the last completed
+        ``advance``, or after ``init`` if the callback stops the run before. There is no point if none was found, or if numbers
+        overflow (status FAILED).
         """
         solver = self.with_native_options({**self._rows_by(options.trace_every), **options.native})
         with reserve_threads(options.threads) if self.single_threaded_blas else nullcontext():
@@ -160,7 +160,7 @@ class Algorithm(Solver, Generic[V, S]):
                 return solver._drive(model, options, clock)
 
     def _rows_by(self, iterations: int | None) -> dict[str, int]:
-        """Return the parameter ``stride``, of those that stop after so many iterations by themselves."""
+        """Return the parameter ``stride``, after which ``advance`` returns; empty for algorithms without it."""
         named = {f.name for f in fields(self)}  # type: ignore[arg-type]
         return {"stride": iterations} if iterations is not None and "stride" in named else {}
 
@@ -178,12 +178,12 @@ class Algorithm(Solver, Generic[V, S]):
                 with deadline(np.inf if options.time_limit is None else start + options.time_limit):
                     state = self.init(view, options, np.random.default_rng(options.seed))
                 try:
-                    with deadline(np.inf):  # a step ends by its own budget, and its point is not given up
+                    with deadline(np.inf):  # a step ends by its own budget, so that its point is kept
                         status, outcome = self._advance_until_stopped(state, options, recorder, interrupted, start)
                 except BaseException:
                     self.abandon(state)
                     raise
-        except np.linalg.LinAlgError as error:  # of numbers that overflow
+        except np.linalg.LinAlgError as error:  # numbers overflow
             return Answer(Status.FAILED, str(error))
         solved = time.perf_counter() - start
         compiled_later = 0.0 if clock is None else clock.seconds - compiled

@@ -1,7 +1,7 @@
 """`Backend`, the base class of third-party solvers: it reformulates a form (bridges), calls the package, maps the answer back.
 
-Beside it are its parts: logs of compiled libraries (`native_log`), the reformulations that a solver needs (`BridgeChain`), and
-the linear rows of a form as solvers of quadratic programs read them (`LinearRows`).
+The module also has the parts that backends share: logs of compiled libraries (`native_log`), the reformulations that a solver
+needs (`BridgeChain`), and the linear rows of a form as solvers of quadratic programs read them (`LinearRows`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .timeouts import ABANDONED_STATUS, CallTimeout, forked_with, run_in_subproc
 def native_log(name: str, options: Options) -> Iterator[Options]:
     """Redirect a library's log to ``log_file``, or to a `sys.stdout` that is not the process's own, inside the ``with`` block.
 
-    The process has one standard output: what other threads write meanwhile is redirected too.
+    The process has one standard output: the output of other threads is redirected meanwhile, too.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ class Backend(Solver):
         return installed_version(self.info.package) or "" if self.info.package else ""
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Solve a form by updating the native model of an earlier solve; a solver without updates builds it anew."""
+        """Solve a form by updating the native model of an earlier solve; a solver without updates builds it again."""
         first = kept_model.update is None
         kept_model.update = FIRST_BUILD if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
         return self.solve_form(form, options)
@@ -264,7 +264,7 @@ class Backend(Solver):
         except OutOfTimeError as timeout:
             if kept_model is not None:
                 kept_model.close()
-            if not isinstance(timeout, CallTimeout):  # its model was not finished
+            if not isinstance(timeout, CallTimeout):  # the time limit passed before the library's call
                 raise
             answer = self._left(timeout, time.perf_counter() - begin - built)
         if not isinstance(answer, Answer):
@@ -281,7 +281,7 @@ class Backend(Solver):
         )
 
     def _solved(self, form: StandardForm, options: Options, built: float, kept_model: KeptModel | None) -> Answer:
-        begin = time.perf_counter()  # P may be made now, to see how large it is
+        begin = time.perf_counter()  # the next line may build P
         reason = self._why_apart(form, options)
         if reason:
             if kept_model is not None:
@@ -309,7 +309,7 @@ class Backend(Solver):
         return "for the time limit" if self._overruns(form, options) else ""
 
     def _overruns(self, form: StandardForm, options: Options) -> bool:
-        """Return whether the call may hold Python's lock beyond the time limit; a callback needs this process nevertheless."""
+        """Return whether the call may hold Python's lock beyond the time limit; no with a callback, which needs this process."""
         limit, locked = options.time_limit, self.info.uninterruptible_seconds
         return limit is not None and locked is not None and options.callback is None and locked(form) > time_allowance(limit)
 
@@ -323,7 +323,7 @@ class Backend(Solver):
 
 
 def _brought(model: Model, labels: tuple[str, ...]) -> str:
-    """Return the parts of the statement that bring these blocks and constraints, in brackets; empty where the model has no
+    """Return, in brackets, the parts of the model's statement that these blocks and constraints come from; empty if it has no
     parts.
     """
     labels_by_feature: dict[str, list[str]] = {}

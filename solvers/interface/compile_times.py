@@ -1,6 +1,6 @@
 """Clock of Numba's compilations during a solver's run: it times them apart from solving and shows a status line for long ones.
 
-Loops are compiled once for a machine and kept on disk. The line is shown in terminals and notebooks, or where progress is asked
+Loops are compiled once for a machine and stored on disk. The line is shown in terminals and notebooks, or where progress is asked
 for; never by worker processes.
 """
 
@@ -40,7 +40,7 @@ class CompileClock(event.Listener):
     announce : bool
         Whether to show the line.
     expected : float
-        Seconds on the processor of the measurements; 0 where they are not known.
+        Seconds of compiling on the reference machine (`machine_slowdown`); 0 if they are not known.
     """
 
     #: The clock of the outermost run, which alone shows a line.

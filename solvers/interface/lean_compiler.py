@@ -1,17 +1,17 @@
 """A Numba compiler that compiles loops faster: cached types of operators, and fewer instructions for each array access.
 
-For every ``+`` Numba tries some twenty signatures and asks for each whether it was compiled with the same forty flags, a third of
-the time that inference takes. The loops add, compare and index the same few types all the time.
+For every ``+`` Numba tries some twenty signatures and checks for each whether it was compiled with the same forty flags, which is
+a third of the time of type inference. The loops add, compare and index the same few types all the time.
 
 Numba makes a library of every function: optimised, emitted as machine code, and once more optimised as a part of each library
 that calls it, directly or not. Python calls one in ten of this package's functions. The others are only linked into the libraries
 of their callers, neither optimised nor emitted by themselves.
 
-*The lowering of our loops to as few instructions as possible.* Numba prepares for reference counts, for deletions and for
-whatever may be indexed or iterated. To read ``a[i]`` it writes the array's parts to memory twice and reads them back; a loop
+*The loops are lowered to as few instructions as possible.* Numba prepares for reference counts, for deletions and for
+any type that may be indexed or iterated. To read ``a[i]`` it writes the array's parts to memory twice and reads them back; a loop
 over a range is a hundred instructions, a division among them; a variable is loaded before each assignment, to be released. LLVM
 removes nearly all of that, which takes compile time. This package's loops are compiled without reference counts, so that nothing
-is released, and use arrays by their elements, for which half of the instructions suffice. All else is left to Numba.
+is released, and use arrays by their elements, for which half of the instructions suffice. All other code is lowered by Numba.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
 #: Positions of the size, the data and the shape in Numba's structure of an array.
 _SIZE, _DATA, _SHAPE = 2, 4, 5
+#: LLVM's type of an index.
 _WORD = llvm.IntType(64)
 #: Operators on numbers that Numba has no other code for where an operand is a constant.
 _PLAIN = frozenset({
     operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.le, operator.gt, operator.ge, operator.eq,
     operator.ne, operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift,
 })  # fmt: skip
-#: Signatures of such an operator on two types.
+#: Signatures of an operator of `_PLAIN` on two types.
 _SIGNATURES: dict[Any, Any] = {}
 
 
@@ -199,7 +200,7 @@ class LeanLower(Lower):
         return self.builder.extract_value(self.loadvar(expr.value.name), 0 if expr.op == "pair_first" else 1)
 
 
-#: Expressions that read a value of a type that is known here, None where it is another.
+#: Methods that lower expressions which read a value, by kind of expression; each returns None for types that it does not know.
 _READ: dict[str, Any] = {
     "getattr": LeanLower._attribute,
     "static_getitem": LeanLower._constant_item,
@@ -211,14 +212,14 @@ _READ: dict[str, Any] = {
 
 
 def _plain(kind: Any) -> bool:
-    """Return whether elements of such an array are where its shape says, and are numbers."""
+    """Return whether a type is that of an aligned array in C order whose elements are numbers."""
     is_plain = isinstance(kind, types.Array) and kind.layout == "C" and kind.aligned
     return is_plain and isinstance(kind.dtype, types.Number | types.Boolean)
 
 
 #: True if this compiler was tested with the installed release of Numba. Otherwise Numba's own, slower compiler is used.
 NUMBA_IS_TESTED = tuple(map(int, numba.__version__.split(".")[:2])) in {(0, 68)}
-#: Signatures found for a function of Numba's and types of arguments, by the flags that were compiled with.
+#: Signatures found for a function of Numba's and types of arguments, by the flags of the compilation.
 _FOUND: dict[str, dict[Any, Any]] = {}
 
 
@@ -272,6 +273,7 @@ class _Lowering(NativeLowering):
         return LeanLower
 
 
+#: Passes of Numba's that are replaced.
 _OURS = {NopythonTypeInference: _Inference, NativeLowering: _Lowering}
 
 
@@ -291,10 +293,10 @@ class LeanCompiler(Compiler):
 
 
 class _Part(JITCodeLibrary):
-    """Code with all that it calls, for other libraries to take in."""
+    """A library that other libraries link, with all code that it calls; it is neither optimised nor emitted by itself."""
 
     def finalize(self) -> None:
-        """Take in what is called; nothing is optimised and nothing emitted."""
+        """Link the called code; nothing is optimised and nothing emitted."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
@@ -317,13 +319,13 @@ class _Part(JITCodeLibrary):
 
 
 class _PartCompiler(LeanCompiler):
-    """The compiler, with such a library to put the code in."""
+    """The compiler with a `_Part` as the library of the code."""
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *args: Any) -> None:
         super().__init__(typingctx, targetctx, _Part(targetctx.codegen(), "part") if library is None else library, *args)
 
 
-#: Options of `numba.njit` for functions that Python calls, and for those that only compiled code does.
+#: Options of `numba.njit` for functions that Python calls, and for functions that only compiled code calls.
 ENTRY_OPTIONS: dict[str, Any] = {}
 INNER_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True}
 if NUMBA_IS_TESTED:

@@ -114,12 +114,12 @@ def set_block_option(form: StandardForm, options: Options, name: str, assign: Ca
     name : str
         The native option.
     assign : callable
-        Takes the place of a block in x, and its numbers.
+        Function of a block's slice of x, and its numbers.
 
     Raises
     ------
     InputError
-        Another type, a block that the form does not have, another shape.
+        The option is no mapping, names a block that the form does not have, or has numbers of another shape.
     """
     values = options.native.get(name, {})
     shapes = {block.label: block.shape for block in form.blocks}
@@ -161,7 +161,8 @@ def dual_start(form: StandardForm, options: Options) -> FloatArray | None:
     Raises
     ------
     InputError
-        Another type, a program that is not linear, a constraint that the form does not have, another shape.
+        The option is no mapping, names a constraint that the form does not have, or has another shape; or the program is not
+        linear.
     """
     start = options.native.get("dual_start")
     if start is None:

@@ -31,7 +31,7 @@ from .lean_compiler import ENTRY_OPTIONS, INNER_OPTIONS
 #: Flags of LLVM that reorder and contract arithmetic, and assume that no NaN occurs.
 FAST_MATH = frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"})
 
-#: Some options are not in the published types.
+#: `numba.njit` without its types, which lack some options.
 _njit: Any = nb.njit
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -93,7 +93,7 @@ class Reference(types.Type):
     Parameters
     ----------
     content : numba NamedTuple
-        What it refers to.
+        The type of the named tuple.
     """
 
     def __init__(self, content: Any) -> None:
@@ -111,7 +111,7 @@ class _ReferenceModel(models.PrimitiveModel):
 
 @infer_getattr
 class _ReferenceAttributes(AttributeTemplate):
-    """A field has the type that it has in the tuple."""
+    """Types of the fields of a reference: those of the tuple."""
 
     key = Reference
 

@@ -23,7 +23,7 @@ _PLAIN: Mapping[str, tuple[type[Any], str]] = {
 
 
 def annotations_of(algorithm: Any) -> dict[str, str]:
-    """Return the annotations of the parameters of a data class, as texts; none of another class."""
+    """Return the annotations of the parameters of a data class, as texts; empty for another class."""
     if not is_dataclass(algorithm):
         return {}
     return {f.name: f.type.__name__ if isinstance(f.type, type) else str(f.type) for f in fields(algorithm)}

@@ -26,25 +26,25 @@ _EVERY = 0.05
 _SHOWN = 0.2
 #: Seconds within which a second Ctrl-C is meant for the loop around the solves.
 _AGAIN = 2.0
-#: The size from which a solver's number stands for a value that it does not have yet.
+#: Absolute value from which a solver's number stands for a value that it does not have yet.
 _NONE = 1e19
 #: Largest residual of an interior point's pair of points at which the dual objective counts as a bound.
 _FEASIBLE = 1e-5
 #: Rows kept of a trace without `Options.trace_every`: a longer one is thinned to every second row, so memory stays bounded.
-#: With it the trace has every row that was asked for, some 300 bytes each.
+#: With that option the trace has every row at its interval, some 300 bytes each.
 _ROWS = 4096
 
 
 @dataclass(frozen=True)
 class ProgressState:
-    """The progress of a run as `Algorithm.measure` returns it: values at hand, which no certificate has confirmed yet.
+    """The progress of a run as `Algorithm.measure` returns it: the run's own values, which no certificate has confirmed.
 
     Parameters
     ----------
     iteration : int
         Iterations (or nodes of a tree search) done.
     objective, bound : float
-        In the form's minimisation sense; NaN without an objective, -∞ or NaN without a bound.
+        Objective and bound in the form's minimisation sense; NaN without an objective, -∞ or NaN without a bound.
     active : int
         Size of the active set; -1 where it has no meaning.
     columns : int
@@ -70,22 +70,22 @@ class Recorder:
     Parameters
     ----------
     name : str
-        The solver's, for messages.
+        The solver's name, for messages.
     options : Options
-        Of which ``callback``, ``progress``, ``trace_every`` and ``log_file`` are read.
+        The options; ``callback``, ``progress``, ``trace_every`` and ``log_file`` are read.
     maximise : bool
-        Whether the program is maximised: lines of progress and of log files have its sense. Rows have that of the form, which is
-        minimised.
+        Whether the program is maximised: lines of progress and of log files have its sense. Trace rows have the sense of the
+        form, which is minimised.
 
     Attributes
     ----------
     stopped : bool
         Whether the user's callback asked to stop (or raised an error inside `deferring_errors`).
     last : TraceRow
-        The latest row, whether it was kept or not.
+        The latest row, in the trace or not.
     next_row : float
-        The time of `time.perf_counter` from which a row without a new incumbent is wanted. Callbacks that are called by the
-        thousand compare with it before they call anything.
+        The time of `time.perf_counter` from which a row without a new incumbent is due. Callbacks that are called by the
+        thousand compare with it before they record anything.
     """
 
     def __init__(self, name: str, options: Options, *, maximise: bool = False) -> None:
@@ -120,7 +120,7 @@ class Recorder:
         Returns
         -------
         bool
-            True where the user asks to stop.
+            True if the user asks to stop.
         """
         seconds = self.seconds
         self.last = TraceRow(
@@ -145,7 +145,7 @@ class Recorder:
     def record_values(
         self, iteration: int, objective: float, bound: float, *, active: int = -1, step: str = "", infeasible: float = 0.0
     ) -> bool:
-        """Record the values of an off-the-shelf solver, and return True where the user asks to stop.
+        """Record the values of an off-the-shelf solver, and return True if the user asks to stop.
 
         A value of 1e19 or more stands for one that the solver does not have yet. ``infeasible`` is the larger residual of an
         interior point's pair of points: above 1e-5 the dual objective counts as no bound.
@@ -172,7 +172,7 @@ class Recorder:
         Raises
         ------
         BaseException
-            What the user's callback raised inside `deferring_errors`.
+            The error that was raised inside `deferring_errors`.
         """
         if self._error is not None:
             raise self._error

@@ -1,8 +1,8 @@
 """`Solver`, the base class: a record of the problems that it reads (`SolverInfo`), and a method that returns its answer.
 
 Two kinds: a `Backend` hands a standard form to an off-the-shelf solver, an `Algorithm` (`solvers.interface.algorithm`) is
-hand-written, reads a structural view of the model and runs on the shared driver. Neither judges itself: the
-answer's certificate is recomputed outside (`solvers.certification.certificate`). The module also has the parts of records and
+hand-written, reads a structural view of the model and runs on the shared driver. The certificate of its answer is recomputed
+elsewhere (`solvers.certification.certificate`). The module also has the parts of records and
 runs: version, licence, the class of problems in which ``auto`` ranks the solver, and the native model that it keeps on a path
 (`KeptModel`). A `DeferredSolver` stands for a solver whose module is not imported yet.
 """
@@ -70,12 +70,13 @@ class Licence:
     Parameters
     ----------
     state : LicenceState
+        The state of the licence.
     detail : str
         The solver's own words, or what to do.
     limit, quadratic_limit : int, optional
-        Largest number of variables and of linear rows, and of variables where anything is quadratic.
+        Largest number of variables and of linear rows; largest number of variables of a form with quadratic or conic parts.
     size : callable, optional
-        Variables and linear rows of the solver's own model of a form, where these are more than the form's.
+        Function of a form that returns variables and linear rows of the solver's own model, if these are more than the form's.
     """
 
     state: LicenceState
@@ -110,7 +111,7 @@ OPEN_LICENCE = Licence(LicenceState.OPEN)
 # Classes of problems in which ``auto`` ranks solvers, by their records alone.
 
 
-#: Features of nonconvex quadratic problems; solvers whose records have both search for global optima.
+#: Features of nonconvex quadratic problems.
 NONCONVEX_FEATURES = frozenset({Feature.NONCONVEX, Feature.BILINEAR})
 
 
@@ -124,7 +125,7 @@ class Purpose(enum.Enum):
     LINEAR = "linear programs"
     NO_FORM = "models whose form is not built: too large, or their rows are on disk"
 
-    __hash__ = object.__hash__  # Enum's own hashes the name anew at every look-up
+    __hash__ = object.__hash__  # faster than Enum's, which hashes the name at every look-up
 
     @classmethod
     def of(cls, form: StandardForm) -> Purpose:
@@ -154,11 +155,11 @@ class KeptModel:
     native : object, optional
         The solver's own object.
     update : Update, optional
-        How the last solve got its model: built, updated in place (which parts), or rebuilt (why); None before the first.
+        How the last solve got its model: built, updated in place (which parts), or rebuilt (why); None before the first solve.
     release : callable, optional
-        Frees ``native``, where that is not left to Python.
+        Function that frees ``native``; None if Python does.
     options : Options, optional
-        Those that ``native`` was built under, start and callback apart.
+        The options that ``native`` was built under, without start and callback.
     """
 
     form: StandardForm | None = None
@@ -190,7 +191,7 @@ class KeptModel:
 
         ``change`` takes the kept model, the form that it holds and the parts that differ, and returns the changed model. It is
         called if all these parts are ``updatable`` (a subset of `ALL_PARTS`). ``any_bounds`` says that variables without bounds
-        may get some, and ``release`` frees a native model where Python does not.
+        may get some, and ``release`` frees a native model if Python does not.
         """
         old, parts = self.form, self._updates(form, updatable, any_bounds=any_bounds)
         if old is None or parts is None:
@@ -230,8 +231,8 @@ def changed_parts(old: StandardForm, new: StandardForm, *, any_bounds: bool = Fa
     """Return the parts that differ (of `ALL_PARTS`, or "integer") and an empty text; no parts and a reason if the structures or
     the places of non-zeros differ.
 
-    F and g are those of the linear rows, ``of cones`` those of all other constraints. A quadratic cone whose variables lose or
-    get a lower bound ≥ 0 is another one for solvers that write it in its variables.
+    "F" and "g" are those of the linear rows, "F of cones" and "g of cones" those of all other constraints. If variables lose or
+    get a lower bound ≥ 0 in a form with cones, the structures count as different: solvers may write a cone in its variables.
     """
     delta = old.diff(new)
     if delta.structure:
@@ -293,9 +294,9 @@ class SolverInfo:
     summary : str
         Its method, in one line.
     package : str
-        Distribution that brings it (``pip install`` name); empty for our own.
+        Distribution that contains it (``pip install`` name); empty for solvers of this package.
     module : str
-        Module whose presence means that it is installed; empty for our own.
+        Module whose presence means that it is installed; empty for solvers of this package.
     reads : frozenset of Feature
         Features of a form that it reads natively (backends).
     forbids : tuple of frozenset of Feature
@@ -307,32 +308,32 @@ class SolverInfo:
     gives : frozenset of Gives
         Abilities, and outputs beyond a primal point.
     tolerance : float
-        Relative gap asked for by default.
+        Relative gap that is requested by default.
     first_order : bool
         Whether the accuracy to expect is that of a first-order method.
     achievable_gap : float, optional
-        Relative gap that the solver achieves on small problems, where that is not the usual one: 1e-4 for a first-order method,
-        else 1e-6.
+        Relative gap that the solver achieves on small problems; by default the usual one, 1e-4 for a first-order method, else
+        1e-6.
     rank : mapping of Purpose to int
         The classes of problems for which ``auto`` may choose it, the smallest rank first; none by default.
     takes_over : callable, optional
-        A rule that says whether ``auto`` chooses it for a view before solvers of the form, which would take long (algorithms
-        ranked for models without a form).
+        Function of a view that returns whether ``auto`` chooses the solver before solvers of the form, which would take long
+        (algorithms ranked for models without a form).
     extra : str
         Extra of marginopt that installs it; empty where the base install does.
     time_limit_caveat : str
         The phase during which the solver does not check the time limit, if it can take long; empty without one.
     uninterruptible_seconds : callable, optional
-        Estimate of the seconds for which a call on a form holds Python's lock without a look at the time limit (backends). A call
-        that would exceed the limit runs in a separate process, which can be ended. None if the time is never long.
+        Function of a form that estimates the seconds for which a call holds Python's lock and does not check the time limit
+        (backends). A call that would exceed the limit runs in a separate process, which can be ended. None if the time is never
+        long.
     threads_of : str
         Module of a library that may wait for its threads in a forked process, which does not have them: there the call runs in a
-        process of its own. Empty where it does not wait (backends).
+        process of its own. Empty for a library that does not wait (backends).
     integrality : tuple of str and float
-        The native option of the tolerance on integers, empty if there is none, and our setting of it (backends that read
-        integers).
+        The native option of the tolerance on integers, empty if there is none, and its value here (backends that read integers).
     reference : str
-        Where the method is described.
+        Publication that describes the method.
     implementation : str
         "package.module:Class" of the solver that a `DeferredSolver` imports; empty if the class itself holds the record.
     """
@@ -423,7 +424,7 @@ class Solver(ABC):
 
     @property
     def for_start_search(self) -> Solver:
-        """Return the solver that looks for a first point: this one, without limits of size that concern the search alone."""
+        """Return the solver that searches a first point: this one, without size limits that only a full search needs."""
         return self
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
@@ -435,7 +436,7 @@ class Solver(ABC):
         return {}
 
 
-# Solvers by their records: the module that carries one out, with its compiled loops, is imported when it is called.
+# Solvers by their records: the module of the implementation, with its compiled loops, is imported when the solver is called.
 
 
 class DeferredSolver(Solver):
@@ -464,7 +465,7 @@ class DeferredSolver(Solver):
 
 
 def records_by_name(*records: SolverInfo) -> dict[str, SolverInfo]:
-    """Return the records of a package's solvers, in the order of the table; each names its implementation."""
+    """Return the records of a package's solvers by name, in the given order."""
     return {record.name: record for record in records}
 
 

@@ -1,8 +1,8 @@
 """Time limits on calls into libraries: a call that ignores its limit, or Ctrl-C, is abandoned in its thread or process.
 
-A library's loop in C looks at no clock and hears no signal: it returns to Python when it is done, and a signal handler waits
-until then. In a thread of its own it can be abandoned: the caller goes on, and the thread ends when the call does. The objects
-that it works on must then not be touched any more. A call that holds Python's lock can be abandoned only in a process of its own,
+A library's loop in C checks no clock and no signal: it returns to Python when it is done, and a signal handler waits until then.
+In a thread of its own the call can be abandoned: the caller goes on, and the thread ends when the call does. The objects that the
+call works on must then not be touched any more. A call that holds Python's lock can be abandoned only in a process of its own,
 which is ended.
 
 A fork copies a library's memory without its threads: a library that waits for one of them waits for ever in the child.
@@ -33,7 +33,7 @@ from ...models.deadline import OutOfTimeError
 from ..records import Answer, Options, Status
 from .recorder import interrupt_flag
 
-#: Seconds before the first poll of the event, at most between two polls, and for a call to end by itself once the event is set.
+#: Seconds before the first poll of the event, most seconds between two polls, and seconds for a call to end after the event.
 _FIRST, _LOOK, _GRACE = 0.001, 0.05, 0.1
 #: Factor of the time limit, and seconds more, after which a call is abandoned: solvers check their clock between iterations.
 _LATE, _LATER = 1.05, 0.2
@@ -47,7 +47,7 @@ ABANDONED_STATUS = "abandoned at the limit"
 
 T = TypeVar("T")
 _abandoned: list[threading.Thread] = []
-#: Names of the modules that were loaded when this process was forked; empty in a process that was not.
+#: Names of the modules that were loaded when this process was forked; empty in a process that was not forked.
 _before_fork: set[str] = set()
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=lambda: _before_fork.update(sys.modules))
@@ -141,7 +141,7 @@ def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float
     CallTimeout
         The call was abandoned, at `abandon_time` or at Ctrl-C.
     Exception
-        What the call raised.
+        The error that the call raised.
     """
     deadline = abandon_time(begin, options.time_limit)
     if time.perf_counter() > deadline:
@@ -158,7 +158,7 @@ def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float
         with interrupt_flag() as stop:
             completed = run_until(lambda: outcome.append(process.communicate(task)[0]), stop, deadline)
     finally:
-        process.kill()  # says nothing to one that has ended
+        process.kill()  # does nothing to a process that has ended
     if not completed:
         raise CallTimeout(Status.INTERRUPTED if stop.is_set() else Status.TIME_LIMIT)
     if process.returncode:
@@ -167,14 +167,14 @@ def run_in_subprocess(call: Callable[[], Answer], options: Options, begin: float
     answer = pickle.loads(outcome[0])
     if isinstance(answer, Exception):
         raise answer
-    # what it took to start the process counts
+    # the start of the process counts as build time
     return replace(answer, build_seconds=time.perf_counter() - begin - answer.solve_seconds)
 
 
 def _serve(seconds: float | None) -> None:
     """Make the call that standard input holds, in a separate process, and write its answer to standard output.
 
-    The alarm ends the process where its parent was killed before it could, and needs no lock. What libraries print goes to
+    The alarm ends the process if its parent was killed before it could, and needs no lock. The output of libraries goes to
     standard error.
     """
     if seconds is not None and hasattr(signal, "setitimer"):
@@ -198,11 +198,11 @@ def run_until(
     Parameters
     ----------
     call : callable
-        Runs in a daemon thread; releases Python's lock while it works.
+        The function that runs in a daemon thread; it releases Python's lock while it works.
     stop : threading.Event
         Set by a signal handler, or by the user's callback.
     deadline : float
-        On `time.perf_counter`'s clock.
+        The deadline on `time.perf_counter`'s clock.
     on_poll : callable, optional
         Called at each poll while the call runs, in the caller's thread.
 
@@ -214,7 +214,7 @@ def run_until(
     Raises
     ------
     BaseException
-        What the call raised.
+        The error that the call raised.
     """
     raised: list[BaseException] = []
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from .late_method import LateMethod
 
-if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
+if TYPE_CHECKING:  # for type checkers; public names without a line here work too
     from . import (
         deep as deep,
         errors as errors,
@@ -132,7 +132,7 @@ _GROUPS = (
     "selection",
     "solvers",
 )
-#: Names that stood here before 0.2 and are in their groups now; they go in 0.4 (docs/reference/stability.md).
+#: Names that this module had before version 0.2 and groups have now; version 0.4 drops them (docs/reference/stability.md).
 _MOVED = {
     "deep": ("DeepNPSVC",),
     "errors": (

@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class CodeCache:
     """The cache of compiled code on disk.
 
-    Where no folder can be written, as in a container with a read-only file system, every process compiles its functions anew.
+    If no folder can be written, as in a container with a read-only file system, every process compiles its functions anew.
 
     Attributes
     ----------
@@ -54,8 +54,8 @@ class CodeCache:
         file = dispatcher._cache._cache_file
         if sources is not None:
             file._source_stamp = sources
-        # Numba unpickles an index before it looks whether that is fresh: one of other sources may name classes that are gone, so
-        # it counts as another version's, which is not read.
+        # Numba unpickles an index before it checks the stamp of the sources. An index of other sources may name classes that no
+        # longer exist, so the stamp is made a part of the version, which Numba checks first.
         file._version = f"{file._version} {file._source_stamp!r}"
         file._load_index = partial(_loaded_index, file._load_index)
         return True

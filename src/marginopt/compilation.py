@@ -33,7 +33,7 @@ def warm_up(*names: str) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Seconds of compilation for each solver; next to zero where the loops were on disk.
+        Seconds of compilation for each solver; next to zero if the loops were on disk.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Names of features, classes and points of a data set, and X and y as arrays, from an `Instance` or a data frame.
 
-Formulations and estimators call `labelled_arrays` where a user gives something else than an array for X.
+Formulations and estimators call `labelled_arrays` for X, which may be labelled data or a data frame in place of an array.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     ----------
     X : object
     y : array_like or None
-        None for labelled data, which hold their labels, and where no labels are needed. Labels of a frame's rows are coded as
-        `label_codes` says.
+        Labels of a frame's rows, coded by `label_codes`; None for labelled data, which hold their labels, and if no labels are
+        needed.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def attribute_columns(data: object) -> tuple[Any, tuple[str, ...]]:
     Raises
     ------
     InputError
-        As `labelled_arrays`.
+        Columns with equal names, missing values or dates.
     """
     source: Any = data
     if is_pandas_or_polars(data, "DataFrame"):

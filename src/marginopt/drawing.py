@@ -115,6 +115,7 @@ GREY = "#888888"
 MARKERS = "osD^vP*X"
 #: Part of a figure's width that a legend may take.
 _LEGEND = 0.9
+#: Fonts of the text in pictures, in the order of preference.
 _FONTS = ("DejaVu Sans", "Verdana", "Arial")
 
 

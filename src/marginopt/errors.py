@@ -343,6 +343,11 @@ def replace_old_name(
         Names of the parameter.
     since, until, level
         As in `warn_renamed`.
+
+    Raises
+    ------
+    InputError
+        Both names are given.
     """
     if old not in options:
         return dict(options)

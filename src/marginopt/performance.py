@@ -99,25 +99,26 @@ class PerformanceProfile(Displayable, Tabular):
 def performance_profile(comparisons: Mapping[str, Comparison], measured: Measured = "seconds") -> PerformanceProfile:
     """Return the profile of the solvers of several comparisons, one on each instance.
 
-    A result counts as solved if its certificate shows the requested gap, or infeasibility or unboundedness is proved. Solving
+    A result counts as solved if its status is optimal or stationary, or infeasibility or unboundedness is proved. Solving
     times below 0.01 s count as 0.01 s, since ratios of shorter times are noise.
 
     Parameters
     ----------
     comparisons : mapping of instance name to Comparison
+        The comparisons, each on one instance.
     measured : {"seconds", "iterations"}
         The cost of a solve.
 
     Returns
     -------
     PerformanceProfile
-        For each solver, the share of the instances that it solved within each multiple of the best time.
+        For each solver, the share of the instances that it solved within each multiple of the least cost.
 
     Raises
     ------
     InputError
-        No comparison; a value that is no comparison; comparisons of different solvers; a solved result without the number of
-        iterations.
+        Another measure; no comparison; a value that is no comparison; comparisons of different solvers; with "iterations" a
+        solved result without their number.
     """
     if measured not in ("seconds", "iterations"):
         raise InputError(f"measured must be 'seconds' or 'iterations'; it is {measured!r}", name="measured")
@@ -142,7 +143,7 @@ def performance_profile(comparisons: Mapping[str, Comparison], measured: Measure
 
 
 def _cost(solver: str, result: Result | None, measured: Measured) -> float:
-    """Cost of a solved result, else infinite."""
+    """Return the cost of a solved result; infinite for an unsolved one."""
     if result is None or not result.conclusive:
         return float("inf")
     if measured == "seconds":

@@ -28,14 +28,14 @@ def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axe
 
     The area of a ring is proportional to the weight a_i, and the largest ring of each class has the same area. With the linear
     kernel the classes' convex hulls are drawn, and the points Σ_+ a_i x_i and Σ_- a_i x_i with the segment between them: the
-    closest points of the hulls of (x_i, y_i e_i/√C), projected on the plane. They move to the closest points of the drawn hulls
-    as C grows. With another kernel the hulls lie in feature space, and the decision line and its edges p*, q* alone are drawn
-    through the plane.
+    closest points of the hulls of (x_i, y_i e_i/√C), e_i the i-th unit vector, projected on the plane. They move to the closest
+    points of the drawn hulls as C grows. With another kernel the hulls lie in feature space; only the decision line and the
+    edges of the classes are drawn, the levels ±(p* - q*)/2 of the decision function, with p* and q* of `ConvexHullsDual.edges`.
 
     Parameters
     ----------
     model : ConvexHullsDual
-        On two features, dense or CSR.
+        The model, on two features, dense or CSR.
     values : mapping
         ``result.values``.
     ax : matplotlib Axes, optional
@@ -107,7 +107,7 @@ def _turn(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
 
 
 def _draw_lines(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes, grid: int = 150) -> None:
-    """Draw f = 0 and the edges of the two classes, f = ±(p* - q*)/2."""
+    """Draw f = 0 and the edges of the two classes, f = ±(p* - q*)/2, for the decision function f."""
     X = to_dense(model.X)
     margin = 0.12 * max(float(np.ptp(X, axis=0).max()), 1e-12)
     low, high = X.min(axis=0) - margin, X.max(axis=0) + margin
@@ -188,7 +188,7 @@ def _frame(features: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _draw_line(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str, margin: bool) -> None:
     """Draw the line b + w'x = 0 across the frame, and its two margins dotted."""
     low, high = _frame(features)
-    across = 1 if abs(w[2]) >= abs(w[1]) else 2  # the coordinate that runs, so that the other is not divided by nothing
+    across = 1 if abs(w[2]) >= abs(w[1]) else 2  # the free coordinate; the line is solved for the other
     other = 3 - across
     runs = np.linspace(low[across - 1], high[across - 1], 2)
     for level in (0.0, -1.0, 1.0) if margin else (0.0,):
@@ -223,7 +223,10 @@ _LEAST_RATIO = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class KappaPath:
-    """The values of a `ConicSVCCV` at each of m values of κ: its validation errors, and the solution on all points.
+    """The values of a `ConicSVCCV` at each of m values of κ: its validation errors, and the solution on all n points.
+
+    κ is the share of points that may violate their margin, z_i ∈ [0, 1] the relaxed violation of point i, and W the matrix that
+    stands for ww' in the semidefinite relaxation of Cepeda, Gómez and Han (2024).
 
     Parameters
     ----------
@@ -234,7 +237,8 @@ class KappaPath:
     share : ndarray (m,)
         Σz/n on all points, at most κ.
     bound, objective : ndarray (m,)
-        Proved lower bound of min ||w||² with at most κn margin violations, Conic Appendix C, and the relaxation's objective.
+        Proved lower bound of min ||w||² with at most κn margin violations (Appendix C of the paper), and the relaxation's
+        objective.
     rank_ratio : ndarray (m,)
         Second over first eigenvalue of W; (near) zero where the relaxation is exact.
     chosen : float
@@ -257,7 +261,7 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
     Parameters
     ----------
     estimator : ConicSVCCV
-        Fitted.
+        A fitted estimator.
     pair : int
         Index of the binary problem, where there are several.
     tol : float
@@ -356,7 +360,9 @@ _MANY = 8
 
 
 def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | None = None, ax: Axes | None = None) -> Axes:
-    """Draw J_l, the primal value max ϖ_l J_l and the dual value over the outer iterations, NPSVC++ Figure 2.
+    """Draw the objectives J_l of all classes, max ϖ_l J_l and the dual value over the outer iterations.
+
+    ϖ_l is the weight of class l; the picture is Figure 2 of Zhang et al. ("NPSVC++").
 
     Parameters
     ----------
@@ -364,7 +370,7 @@ def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | No
         ``KernelNPSVC.history_``, or ``result.history`` of "kernel-npsvcpp". The dual value is drawn where it was
         recorded (``solve(model, "kernel-npsvcpp", dual_values=True)``).
     labels : sequence, optional
-        Names of the classes; 0, 1, ... where not given.
+        Names of the classes; by default 0, 1, ...
     ax : matplotlib Axes, optional
         Where to draw; a new figure's by default.
 
@@ -402,17 +408,17 @@ def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | No
 def draw_objectives(
     objectives: Mapping[str, Sequence[float]], labels: Sequence[Any] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw every class's objective as a radar chart, one closed line for each method, NPSVC++ Figure A.4.
+    """Draw every class's objective as a radar chart, one closed line for each method.
 
-    Each class has its own axis from 0 at the centre to its largest value over the methods at the rim, so that a line nearer
-    to the centre is a smaller objective, whatever the scale of the class.
+    This is Figure A.4 of Zhang et al. ("NPSVC++"). Each class has its own axis from 0 at the centre to its largest value over the
+    methods at the rim, so that a line nearer to the centre is a smaller objective, whatever the scale of the class.
 
     Parameters
     ----------
     objectives : mapping of name to sequence of float
-        J_l ≥ 0 by method, all of K ≥ 3 classes: ``{"K-NPSVC++": model.objectives_, ...}``.
+        The objective J_l ≥ 0 of each of K ≥ 3 classes, by method: ``{"K-NPSVC++": model.objectives_, ...}``.
     labels : sequence, optional
-        Names of the classes; 0, 1, ... where not given.
+        Names of the classes; by default 0, 1, ...
     ax : matplotlib Axes, optional
         Polar axes; a new figure's by default.
 

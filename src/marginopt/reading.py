@@ -52,6 +52,7 @@ def read(
     Returns
     -------
     Instance or StandardForm
+        The data set, or the program.
 
     Raises
     ------
@@ -80,8 +81,8 @@ def is_program(file: Path) -> bool:
 
 
 def _holds_layout(file: Path) -> bool:
-    """Return whether an archive has the array that only our forms have; damaged and missing files are the data reader's to
-    name.
+    """Return whether an archive has the array that only a `StandardForm` has; of damaged and missing files False, since the
+    reader of data reports them.
     """
     try:
         with zipfile.ZipFile(file if file.suffix.lower() == ".npz" else io.BytesIO(read_bytes(file))) as archive:

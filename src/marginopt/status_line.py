@@ -26,7 +26,7 @@ class StatusLine:
     Parameters
     ----------
     stream : text stream, optional
-        Standard error where it is not given.
+        The stream to write to; by default the current standard error.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ _REBUILDING: Mapping[str, frozenset[str]] = {
     "scipy.sparse._csc": frozenset({"csc_array", "csc_matrix"}),
 }  # fmt: skip
 
-#: Those that reserve memory by a number that they are given, or count up to it.
+#: Names in `_REBUILDING` that reserve memory by a number that they are given, or count up to it.
 _RESERVING = frozenset({
     "bytearray", "bytes", "range", "csr_array", "csr_matrix", "csc_array", "csc_matrix",
 })  # fmt: skip
@@ -75,10 +75,12 @@ def load_estimator(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or Path
+        The file.
 
     Returns
     -------
     Estimator
+        The fitted estimator.
 
     Raises
     ------
@@ -107,15 +109,15 @@ def _rebuilds(module: str, name: str) -> bool:
 
 
 def _is_plain_class(named_object: object, package: str) -> bool:
-    """Return whether what was found is a class of the package that does nothing but hold data when it is made."""
+    """Return whether an object is a class of the package whose construction only stores data."""
     if not isinstance(named_object, type) or named_object.__module__.partition(".")[0] != package:
         return False
-    is_model = named_object.__module__.startswith(f"{__package__}.models.")  # mathematics, which opens and solves nothing
+    is_model = named_object.__module__.startswith(f"{__package__}.models.")  # models open no files and solve nothing
     return package != __package__ or is_model or is_dataclass(named_object) or issubclass(named_object, BaseEstimator | Enum)
 
 
 def _enum_member(kind: object, name: object) -> Any:
-    """Return a member of an enumeration, which is what pickles take attributes for."""
+    """Return a member of an enumeration; pickles take attributes for that alone."""
     if not (isinstance(kind, EnumType) and isinstance(name, str) and name in kind.__members__):
         raise pickle.UnpicklingError(f"it takes the attribute {name!r} of an object, which no estimator needs: it may run code")
     return kind.__members__[name]
@@ -195,7 +197,7 @@ def _are_quotient(arguments: tuple[Any, ...]) -> bool:
 
 
 def _is_empty(arguments: tuple[Any, ...]) -> bool:
-    """Return whether arguments make an array without entries, of bytes, to which a state then gives all else."""
+    """Return whether arguments make an empty array of bytes, whose shape, type and entries a state gives later."""
     return arguments[-2:] in (((0,), b"b"), ((0,), "b")) and len(arguments) in (3, 4)
 
 
@@ -208,10 +210,10 @@ class _Unpickler(pickle._Unpickler):
     dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
     stack: list[Any]
     size: int = 0  #: bytes of the file
-    entries: int = 0  #: read and reserved by all calls
+    entries: int = 0  #: entries read and reserved by all calls
 
     def load(self) -> Any:
-        """Return what the file holds; its sparse matrices and results are checked when nothing can change them any more."""
+        """Return what the file holds; its sparse matrices and results are checked at the end, when they no longer change."""
         self.sparse: list[Any] = []
         self.results: list[Result] = []
         content = super().load()

@@ -51,9 +51,9 @@ def write_proof_page(log: str | Path, path: str | Path, model: Model | None = No
     Raises
     ------
     InputError
-        The log is not one of ``zero-one-bb``, or the model is no `ZeroOneSVM`.
+        The model is no `ZeroOneSVM`; without a model, the log is not one of ``zero-one-bb``.
     DataError
-        The log cannot be read.
+        The log cannot be read; without a model, its first line states no problem.
     TooLargeError
         The packed log has more than 64 MB.
     WriteError

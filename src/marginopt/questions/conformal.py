@@ -1,7 +1,8 @@
 """Exact full-conformal prediction sets of the 0-1-loss SVM, without a refit: `conformal_sets`.
 
-A classifier *keeps* a point and its label if the point has margin at least 1. The p-value of a label at a point follows from
-counterfactual optima: the least objective of a classifier that keeps them, and of one that keeps each training point.
+The learner minimises f(w) = N(w) + λ Σ 1{y_i x_i'w < 1} over n training points, N(w) the squared norm. A classifier *keeps* a
+point x with label y if y x'w ≥ 1. Let L_i be the least f(w) of a classifier that keeps training point i, and L_y(x) that of one
+that keeps (x, y). The p-value of y at x is (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1); `conformal_sets` proves it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _SUM_ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class ConformalPValue(LabelQuestion):
-    """The full-conformal p-value of a label at a point: (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1), see `conformal_sets`.
+    """The full-conformal p-value of label y at point x: (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1), see `conformal_sets`.
 
     A proof log of a lower bound of L_y(x) proves an upper bound of the p-value, since a classifier that keeps point i bounds L_i
     from above.
@@ -79,7 +80,7 @@ class ConformalPValue(LabelQuestion):
         return 1.0 / (len(self.model.y) + 1)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the share of the points, with (x, y), for which no witness shows a smaller score than that of (x, y)."""
+        """Return the share of the points, with (x, y), for which no witness shows L_i < L_y(x) - λ."""
         bound = self.rival_bound(bounds)
         lower = bound - float(self.model.sample_weight[0]) - ROUNDING * bound
         signed = np.asarray(to_dense(self.model.signed))
@@ -204,7 +205,7 @@ def conformal_sets(
     points : array_like (points, p)
         Rows as the model takes them, with the constant column.
     alpha : float
-        In (0, 1).
+        α in (0, 1), the rate at which labels may lie outside their sets.
     tol, time_limit
         As `prediction_stability`. A label whose exclusion is not proved stays in the set.
 

@@ -5,9 +5,11 @@ half-spaces g of the protected attributes, the largest
 
     share(g) |rate(g) - rate|,    share(g) = weight of the members of g that the metric counts / weight of all persons,
 
-is the best half-space of costs w_i (v_i - rate), which `half_spaces` states as a 0-1 problem. The costs sum to zero when ``rate``
-is the mean of all, so that a half-space and its complement have the same weighted disparity with opposite signs: one problem
-answers for both. Calibration has the reference zero in place of the mean, and a problem for each sign.
+is the best half-space of costs w_i (v_i - rate), which `half_spaces` states as a 0-1 problem. Here w_i is the weight of person
+i, v_i its value in the metric (such as the prediction), rate(g) the weighted mean of v_i over the members of g that the metric
+counts, and rate that over all whom it counts. The costs then sum to zero, so that a half-space and its complement have the same
+weighted disparity with opposite signs: one problem answers for both. Calibration compares with zero in place of the mean, and
+has a problem for each sign.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ FairnessMetric: TypeAlias = Literal["false-positive-rate", "false-negative-rate"
 #: Whether the rate of a group is above or below the rate of comparison.
 Side: TypeAlias = Literal["above", "below"]
 
-#: Margin of the half-spaces where the columns are too fine for a bound over all half-spaces.
+#: Margin of the half-spaces if the columns are too fine for a bound over all half-spaces.
 _MARGIN = 1e-3
 #: Largest number of earlier problems that a solve uses.
 _EARLIER = 8
@@ -124,7 +126,7 @@ class Subgroup(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class FairnessQuestion(BoundedQuestion):
-    """max over half-spaces g of the protected attributes of share(g) |rate(g) - rate|.
+    """max share(g) |rate(g) - rate| over the half-spaces g of the protected attributes, with the module's symbols.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ class FairnessQuestion(BoundedQuestion):
 
     @cached_property
     def _values(self) -> list[Fraction]:
-        """v_i of the members, exactly."""
+        """The values v_i of the members in the metric, exactly."""
         pairs = zip(self.predictions[self.members].tolist(), self.y[self.members].tolist(), strict=True)
         if self.metric == "false-negative-rate":
             return [1 - Fraction(p) for p, _ in pairs]
@@ -335,7 +337,7 @@ def audit_fairness(
     proof : str or Path, optional
         Path of the proof log. For calibration two logs are written, with ``above-`` and ``below-`` before the file's name.
     time_limit : float, optional
-        Seconds, for both signs together. The answer then holds the best group and the bound so far.
+        Seconds, for both sides together. The answer then holds the best group and the bound so far.
 
     Returns
     -------
@@ -410,7 +412,7 @@ class _Solver:
     time_limit: float | None
 
     def solve(self, side: Side, model: Model, log_all: bool, earlier: list[tuple[Model, Result]]) -> Result:
-        """Solve the problem of one sign; conflicts suit the long w that half-spaces of every margin need."""
+        """Solve the problem of one side; the engine of conflicts suits the long w that half-spaces of every margin need."""
         limit = None if self.time_limit is None else as_positive(self.time_limit, "time_limit") / (1 + self.separate_logs)
         native: dict[str, Any] = {"engine": "conflicts" if log_all else "auto", "earlier": tuple(earlier[-_EARLIER:])}
         if self.proof is not None:
@@ -431,7 +433,7 @@ class _Solver:
 def fairness_question(
     predictions: object, y: object, protected: object, metric: FairnessMetric, sample_weight: object, margin: float | None
 ) -> FairnessQuestion:
-    """Return the question, with the default margin where the columns are too fine to go without."""
+    """Return the question; without ``margin`` and with columns too fine for a bound over all half-spaces, of margin `_MARGIN`."""
     matrix, names = attribute_columns(protected)
     points = as_points(matrix, "protected")
     names = names or tuple(f"x{j}" for j in range(points.shape[1]))
@@ -460,7 +462,7 @@ def _numbered(predictions: object, y: object) -> tuple[object, object]:
 
 
 def _outcomes(values: object, n: int, name: str, *, soft: bool) -> FloatArray:
-    """Return labels as 0 and 1; probabilities as they are where ``soft``."""
+    """Return labels as 0 and 1; with ``soft`` also probabilities, unchanged."""
     vector = np.array(as_vector(values, n, name), dtype=np.float64)
     if np.isin(vector, (-1.0, 1.0)).all() and (vector < 0).any():
         vector = (vector + 1.0) / 2.0
@@ -472,7 +474,7 @@ def _outcomes(values: object, n: int, name: str, *, soft: bool) -> FloatArray:
 
 
 def _rule(names: list[str], raw: list[Fraction], threshold: Fraction) -> str:
-    """Return a half-space in words, its largest coefficient scaled to ±1 at unit of the data."""
+    """Return a half-space in words, in the units of the data, its largest coefficient scaled to ±1."""
     size = max((abs(r) for r in raw), default=Fraction(0))
     if not size:
         return "everybody" if threshold < 0 else "nobody"

@@ -2,13 +2,15 @@
 
 Fictitious play of Kearns, Neel, Roth and Wu (Preventing fairness gerrymandering, ICML 2018, algorithm 2). The auditor responds to
 the average of all classifiers so far with the subgroup of the worst weighted disparity, if that exceeds the allowed one. The
-learner responds to the average of all these groups with a classifier of low cost. The cost of predicting 1 at person i is, up to
-a factor,
+learner responds to the average of all these groups with a classifier of low cost. After T rounds the cost of predicting 1 at
+person i is, up to a factor,
 
-    w_i (1 - 2 y_i) + C Σ_t ± s w_i (1{i in g_t} - share of g_t among the members) / rounds
+    (1 - 2 y_i) + C Σ_t ± s (1{i in g_t} - share of g_t) / T
 
-with the second term for persons that the metric counts, and the slope s = ±1 of the rate in the prediction. The paper's learner
-and auditor are regressions. Here the learner is one, and the auditor is `audit_fairness`: the disparity of each round is proved.
+with the penalty C, the groups g_t of the T rounds, + for a group whose rate is above the rate of comparison and - for one below,
+and the slope s = ±1 of the rate in the prediction. The sum is only for persons that the metric counts, the *members*; the share
+of g_t is its part of them, with zero in its place for calibration. The paper's learner and auditor are regressions. Here the
+learner is one, and the auditor is `audit_fairness`: the disparity of each round is proved.
 """
 
 from __future__ import annotations
@@ -191,7 +193,7 @@ def fairness_game(
     Raises
     ------
     InputError
-        Data of other shapes or values, a metric that counts no person, no round.
+        Data of other shapes or values, a metric that counts no person, or ``rounds`` below 1.
 
     References
     ----------

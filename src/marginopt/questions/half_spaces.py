@@ -39,7 +39,7 @@ _LARGEST = 1e140
 _MAX_NORM = 1e12
 #: Share of the largest coefficient below which another one is a rounding error.
 _ROUNDING = 1e-9
-#: C Λ over R: the share of the bound that R takes is its reciprocal.
+#: The least ratio CΛ/R for half-spaces of every margin, and of a given margin: R takes at most its reciprocal share of the bound.
 _EVERY_SHARE, _MARGIN_SHARE = 1e7, 5e3
 
 
@@ -105,9 +105,9 @@ class HalfSpace:
     Parameters
     ----------
     intercept : Fraction
-        The constant b.
+        The constant of the score.
     weights : tuple of Fraction
-        The normal w, one weight for each column.
+        The normal, one weight for each column.
     """
 
     intercept: Fraction

@@ -154,7 +154,7 @@ def select_lam(
     model : ZeroOneSVM
         The data, and the costs that λ multiplies; see `path`.
     folds : int or iterable of (train, test)
-        A number of stratified folds, or index arrays.
+        A number of stratified folds, or pairs of index arrays.
     lam_max, tol, time_limit
         As `solvers.whole_path.whole_path`. The seconds are for all paths together.
     proof : str or Path, optional
@@ -162,7 +162,7 @@ def select_lam(
     seed : int
         Seed of the shuffle before the split into stratified folds.
     jobs : int, optional
-        Folds at a time, -1 for all cores; without ``time_limit`` the selection is that of one job.
+        Folds at a time, -1 for all cores. Without ``time_limit`` the selection does not depend on it.
 
     Returns
     -------

@@ -1,9 +1,10 @@
 """The most different classifier within ε of the best: how many predictions another good classifier flips.
 
 The number is the predictive multiplicity of Marx, Calmon and Ustun (Predictive multiplicity in classification, ICML 2020) as a
-proved optimum. "At least k of the n predictions are flipped" is a budget: of the points with the opposite of their predictions as
-labels, at most n - k have a margin below 1. If no classifier within this budget costs at most the level, each of the set flips
-fewer than k predictions.
+proved optimum. The set holds the classifiers of objective at most the level f + ε|f|, f the objective of the best one found.
+"At least k of the n predictions are flipped" is a budget: of the points with the opposite of their predictions as labels, at
+most n - k have a margin below 1. If every classifier within this budget costs more than the level, each of the set flips fewer
+than k predictions.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-#: By how much a classifier is made longer, so that margins that the search reached up to rounding are at least 1.
+#: Factors by which a classifier is lengthened, so that margins that the search reached up to rounding are at least 1.
 _STRETCHES = (1.0, 1.0 + 1e-9, 1.0 + 1e-8)
 
 
 @dataclass(frozen=True)
 class FlippedPredictions(Restriction):
-    """The restriction that at least so many predictions are flipped, with margin at least 1.
+    """The restriction that at least ``min_count`` predictions are flipped, with margin at least 1.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class FlippedPredictions(Restriction):
         return replace(base, X=np.vstack([X, X]), y=y, sample_weight=weights, subject_to=(*base.subject_to, budget))
 
     def is_possible(self, base: Margin) -> bool:
-        """Return whether there are so many predictions."""
+        """Return whether there are at least ``min_count`` predictions."""
         return self.min_count <= len(self.opposite_labels)
 
 

@@ -167,7 +167,7 @@ class _SolveTask:
     restriction : Restriction
     solver : str
     time_limit : float or None
-        Seconds.
+        Seconds of the solve.
     path : Path or None
         The file of the proof log.
     """
@@ -268,7 +268,7 @@ class RestrictedSolver:
         self.level = cost + self.within * abs(cost)
 
     def solve(self, restriction: Restriction) -> float:
-        """Return the lower bound of the model under a restriction; infinite where the domain excludes it."""
+        """Return the lower bound of the model under a restriction; infinite if the domain excludes the restriction."""
         return self.solve_all([restriction])[0]
 
     def solve_all(self, items: Sequence[Restriction]) -> list[float]:

@@ -1,7 +1,7 @@
 """`prediction_stability`: the least objective of a classifier that gives a point the other label, its *counterfactual optimum*.
 
-For a 0-1-loss SVM f(w) = N(w) + Σ λ_i 1{y_i x_i'w < 1} with optimum f*, and a point x with the label s that the optimal
-classifier does not give it,
+For a 0-1-loss SVM f(w) = N(w) + Σ λ_i 1{y_i x_i'w < 1}, N(w) the squared norm, with optimum f*, and a point x with the label s
+that the optimal classifier does not give it,
 
     L(x) = min {f(w) : s x'w ≥ 1},
 
@@ -11,7 +11,7 @@ the other label with margin 1, as the model requires of its own points. One tabl
   more than a share ε of all costs predicts them otherwise (Marx, Calmon, Ustun: Predictive multiplicity in classification, 2020).
 - *Targeted poisoning.* A false label of point i changes f(w) by at most λ_i, for the optimal classifier and for its rival. So
   labels of a total cost below (L(x) - f*)/2 cannot make an exact learner give the other label with margin 1, whichever they are.
-- *A certified radius.* The number of labels of the largest cost with which that bound holds.
+- *A certified radius.* The largest number of false labels, counted with the largest costs, for which that holds.
 - *Full conformal sets*, without a refit: `conformal.conformal_sets`.
 """
 
@@ -215,7 +215,7 @@ class PredictionStability(Displayable, Tabular):
     nodes : int
         Nodes of the search for all points.
     finished : bool
-        False if a limit ended the search; ``bound`` holds all the same.
+        False if a limit ended the search; ``bound`` holds nevertheless.
     """
 
     model: ZeroOneSVM
@@ -248,7 +248,8 @@ class PredictionStability(Displayable, Tabular):
         """Return proved bounds of the ambiguity at ε: the share of points that some near-optimal classifier predicts otherwise.
 
         Near-optimal classifiers have f(w) ≤ f* + ε Σλ. Both bounds agree if every point is proved and the search covers ε. The
-        lower bound takes f* up to the tolerance of the optimum; if that was not reached, from its proved bound.
+        lower bound takes the optimum's objective as f* if its gap is within the tolerance; else its proved bound plus the
+        tolerance.
 
         Parameters
         ----------
@@ -492,12 +493,14 @@ def target_table(
     cap : float
         The search ends for a target once its bound reaches this value.
     limits : Limits
+        Tolerance, deadline and node limit of the search.
 
     Returns
     -------
     value, bound, w : ndarray (targets,), (targets,), (targets, p)
         The objective of the best classifier found, a proved lower bound, and the classifier.
     nodes : int
+        Nodes of the search.
     finished : bool
         False if a limit ended the search.
     """
