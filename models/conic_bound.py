@@ -708,8 +708,7 @@ def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, m
     """Return multipliers of every constraint of `ConicSVM`'s form from (γ, v, μ), feasible wherever γ is in Γ.
 
     ``hull`` is γ and ``split`` is v; stationarity in s, t, z, r⁺, r⁻ gives ``violated`` (2γ, λ + k, -v₊) and ``kept``
-    (2γ, k, -v₋), v₊ = max(v, 0), v₋ = max(-v, 0) and k = ψ*(v), ``lifted`` [τ η'; η S] with η = g/2, τ = η'S⁻¹η, and ``budget``
-    μ.
+    (2γ, k, -v₋), v₊ = max(v, 0), v₋ = max(-v, 0), k = ψ*(v); ``lifted`` is [τ η'; η S], η = g/2, τ = η'S⁻¹η; ``budget`` is μ.
     """
     cost, _ = _cost_and_constant(problem, mu)
     p = problem.A.shape[1]

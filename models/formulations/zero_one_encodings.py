@@ -1,5 +1,5 @@
 """The three encodings of z_i = 0 ⇒ u_i ≥ 1 in `ZeroOneSVM`: big-M rows, indicator constraints, and the cones of its strengthened
-form. Equations are those of Cepeda, Gómez and Han ("Conic").
+form. Equations are those of Cepeda, Gómez and Han, 2024 ("Conic"). The problem is min ||w||² + Σ λ_i z_i with z binary.
 
 *The 0-1 loss strengthened by γ in Γ.* For γ in Γ = {γ ≥ 0 : S = I - Σ γ_i x_i x_i' ⪰ 0}, u_i = y_i x_i'w and r_i = 1 - u_i =
 r_i⁺ - r_i⁻,
@@ -10,11 +10,11 @@ r_i⁺ - r_i⁻,
 so s_i + t_i ≥ r_i², and the least value is attained: the objective is ||w||² + Σ λ_i z_i. The cones say z_i = 0 ⇒ u_i ≥ 1 (and
 z_i = 1 ⇒ u_i ≤ 1: a point that meets its margin needs no z_i = 1). *This holds only for the points that have their cones.* Where
 γ_i = 0 nothing would ask z_i = 1 of a violated point, and where γ_i is tiny a violation costs next to nothing within a solver's
-integrality tolerance. So every point, whatever its γ_i, keeps a constraint that says it: a valid big-M row, or the cone itself
-with an s_i that costs γ_i = 0 (``rows="cone"``).
+integrality tolerance. So every point, whatever its γ_i, has a constraint that requires it: a valid big-M row u_i + M_i z_i ≥ 1,
+or the cone itself with an s_i that costs γ_i = 0 (``rows="cone"``).
 
-*Its continuous bound.* With z in [0, 1] the program is Conic (13) at this γ (perspectives of r⁺ and r⁻), plus the big-M rows
-where they are there. At γ = γ*, the multipliers of the SDP (21), it equals the SDP's optimum.
+*Its continuous bound.* With z in [0, 1] the program is Conic (13) at this γ (perspectives of r⁺ and r⁻), plus the big-M rows with
+``rows="bigm"``. At γ = γ*, the multipliers of the SDP (21), and without big-M rows, its optimum equals the SDP's.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def strengthened_form(
     Parameters
     ----------
     name : str
+        Name of the form.
     A : ndarray (n, p)
         Signed rows y_i x_i.
     weights, gamma : ndarray (n,)
