@@ -1,7 +1,7 @@
-"""`MEBDual`, the dual of the minimum enclosing ball of points, (15) of Frandi et al., 2013 ("FW"), which core vector machines
-solve.
+"""`MEBDual`, the dual of the minimum enclosing ball of points, (15) of Frandi et al., 2013 ("FW").
 
-The ball is min r² over the centre c and r with ||φ_i - c||² ≤ r², φ_i the image of x_i in the kernel's feature space.
+Core vector machines solve it. The ball is min r² over the centre c and r with ||φ_i - c||² ≤ r², φ_i the image of x_i in the
+kernel's feature space.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""`MaxMinSVM`, (10) of Luo et al., 2023 ("MaxMin"): the SVM and the kernel parameter at which the classes' hulls are farthest
-apart.
+"""`MaxMinSVM`, (10) of Luo et al., 2023 ("MaxMin"): the SVM and the kernel parameter that separate the classes' hulls the most.
 
 The problem is max over γ of min over a in two unit simplices of ½a'(G(γ) + I/C)a, G_ij = y_i y_j k_γ(x_i, x_j).
 """

@@ -1,6 +1,4 @@
-"""`ParetoQP`, (20) of Zhang et al., 2024 ("NPSVC++"): weights of objectives whose combined gradient is a descent direction of
-all.
-"""
+"""`ParetoQP`, (20) of Zhang et al., 2024 ("NPSVC++"): weights of objectives whose combined gradient descends in each of them."""
 
 from __future__ import annotations
 

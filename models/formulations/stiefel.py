@@ -1,4 +1,4 @@
-"""`StiefelQP`, a quadratic over matrices with orthonormal columns (the Stiefel manifold), (19) of Zhang et al., 2024 (NPSVC++)."""
+"""`StiefelQP`, a quadratic over matrices with orthonormal columns (Stiefel manifold): (19) of Zhang et al., 2024 ("NPSVC++")."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class GroupLosses(Loss):
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """Return the jumps of all losses: an argument near one that its own loss does not have may be moved as well."""
+        """Return the jumps of all losses: an argument may also be moved off a jump that only another group's loss has."""
         return tuple(dict.fromkeys(jump for loss in self.losses.values() for jump in loss.jumps))
 
     def loss_table(self) -> LossTable | None:
