@@ -16,8 +16,8 @@ from .appraisal import Appraisal
 from .arrays import ZERO, FloatArray, nonzero_mask, to_dense
 from .program.form import Constraint, StandardForm
 
-#: Largest distance beyond the margin, relative to the margin, at which a point counts as on it; and largest distance from a
-#: sphere on either side, of squared distances relative to the squared radius.
+#: Tolerance at which a point counts as on a margin (relative to it), on a sphere (relative to the squared radius) or on a
+#: hyperplane (of its score).
 ON_MARGIN = 1e-4
 
 

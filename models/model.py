@@ -186,7 +186,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def no_view_reason(self) -> str:
-        """Return, in words, what keeps solvers from a structural view of this model, such as a restriction; empty by default."""
+        """Return the reason, in words, why the model has no structural view, such as a restriction of it; empty by default."""
         return ""
 
     def origin(self, label: str) -> str:
@@ -340,7 +340,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return named[0]
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return one row on each point (or objective) of a solution, such as its score, margin and weight; no rows by default.
+        """Return one row for each point (or objective) with its score, margin and weight in a solution; no rows by default.
 
         Formulations with labels -1 and +1 and a score f(x) take them from `models.explanation.two_classes`.
         """

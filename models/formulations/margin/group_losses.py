@@ -151,7 +151,7 @@ class GroupLosses(Loss):
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """Return the jumps of all losses: an argument may also be moved off a jump that only another group's loss has."""
+        """Return the jumps of all losses: an argument that is near a jump of another group's loss may be moved there as well."""
         return tuple(dict.fromkeys(jump for loss in self.losses.values() for jump in loss.jumps))
 
     def loss_table(self) -> LossTable | None:

@@ -98,8 +98,8 @@ class Margin(Model):
         The objective of a point known to be feasible: big-M constants follow from it. Where w = 0 is allowed its objective is
         used without this.
     kernel : Kernel, optional
-        x_i is replaced by its image in feature space: ``w`` then has the intercept first (a penalised one makes the kernel k +
-        1), and after it coordinates in the span of the images, in which ||w|| is the norm of feature space
+        x_i is replaced by its image in feature space: ``w`` then has the intercept first (if penalised, the kernel is k + 1), and
+        after it coordinates in the span of the images, in which ||w|| is the norm of feature space
         (`models.kernels.feature_map`). X needs no column of ones. Other regularisers, domains and restrictions are of these
         coordinates.
     big_m : "auto", float or array_like (n,)
@@ -771,8 +771,8 @@ class Margin(Model):
         return super().predict(values, X) if self.loss.reads_class_labels or not values else self.decision_function(values, X)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return all blocks of the form from ``w``, as its parts compute them; given blocks stay, but w is rounded to integers
-        where the domain is of integers.
+        """Return all blocks of the form. If some are missing, its parts compute them from ``w``, which is then rounded where the
+        domain is of integers; other given blocks stay.
 
         A margin below a threshold by at most 1e-9 (1 + |margin|) counts as at it, unless w is of integers.
         """

@@ -68,8 +68,8 @@ class ScoringSystem(NamedComposition):
     C1 : float or Fraction, optional
         C1 ≥ 0. Where it is not given: 0 with the logistic loss; else ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum,
         as in the authors' code, or ½/(N Σ_j max|ρ_j|) where C0 is 0. All sizes together then cost at most half a feature, or half
-        a point where C0 is 0. If N C0 < 2 and points weigh 1, no point and no feature is traded for smaller coefficients; if N C0
-        ≥ 2, one more error may be.
+        a point where C0 is 0. For N C0 < 2 and points of weight 1, smaller coefficients are worth neither an error nor a feature;
+        for larger N C0 they may be worth an error.
     sample_weight : float or array_like (n,)
         c ≥ 0.
     epsilon : float
