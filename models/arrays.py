@@ -60,7 +60,7 @@ def as_points(X: object, name: str = "X", columns: int | None = None) -> Points:
     Raises
     ------
     InputError
-        Not a matrix of real, finite numbers, no row or column, or another number of columns.
+        Not a matrix of real, finite numbers, no row or column, another number of columns, or rows that come in blocks.
     """
     if isinstance(X, Rows):
         raise InputError(

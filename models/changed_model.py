@@ -293,7 +293,7 @@ def with_constraint(
 
 
 def _by_label(state: Any) -> list[CVXPYStatement]:
-    """Return the functions of a mapping of labels to a function or several, with their label; a function as it is."""
+    """Return the functions of a mapping of labels to functions, each with its label; in a list, any other argument itself."""
     if not isinstance(state, Mapping):
         return [state]
     labelled: list[CVXPYStatement] = []

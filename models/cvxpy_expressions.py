@@ -21,7 +21,7 @@ _SUM, _PRODUCT, _ATOM = 0, 1, 2
 class _Writer:
     """Text or LaTeX of expressions; constants that are too long are named c, c2, ... and described.
 
-    Entries of ``blocks`` whose variables have names of their own are shown by these.
+    Variables of ``blocks`` that have given names are shown by these names.
     """
 
     def __init__(self, latex: bool, blocks: Sequence[Block]) -> None:

@@ -279,7 +279,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return None
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Return objective, residuals and bound of a point without the form; None where the model knows no such way."""
+        """Return objective, residuals and bound of a point without the form; None, as by default, if only the form gives them."""
         return None
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
@@ -551,7 +551,7 @@ _IMPORTERS = {name: f"from_{name}" for name in ("cvxpy", "pyomo")} | {"gurobipy"
 
 
 def as_model(problem: object) -> Model:
-    """Return a model as it is, a form as a `BareForm`."""
+    """Return a model itself, a form as a `BareForm`; raise `InputError` for anything else."""
     if isinstance(problem, Model):
         return problem
     if isinstance(problem, StandardForm):

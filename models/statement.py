@@ -99,7 +99,7 @@ class Line:
 
 
 def times(factor: float, line: Line) -> Line:
-    """Return a number times an expression, as it is written by hand: nothing for 1, a fraction for 1/2, 1/3, ..."""
+    """Return a number times an expression as one writes it: the expression for 1, with a fraction for 1/2, 1/3, ..."""
     parts = 1.0 / factor if factor else 0.0
     if factor == 1.0:
         return line
@@ -148,7 +148,7 @@ class DualStatement:
 
 @dataclass(frozen=True)
 class Statement:
-    """A mathematical program in words and symbols, as it is printed.
+    """A mathematical program in words and symbols, for print, LaTeX and notebooks.
 
     Parameters
     ----------

@@ -264,12 +264,12 @@ class ConicSVM(Model):
 
     @property
     def value_at_zero(self) -> float:
-        """Return Σ λ_i in the λ form: w = 0 violates every margin."""
+        """Return Σ λ_i in the λ form, since w = 0 violates every margin; infinity in the κ form."""
         return float("inf") if self.lam is None else float(np.sum(np.broadcast_to(self.lam, self.y.shape)))
 
     @property
     def has_point_costs(self) -> bool:
-        """Return whether points have costs of their own."""
+        """Return whether λ is given for each point."""
         return np.ndim(self.lam) > 0  # type: ignore[arg-type]
 
     @property

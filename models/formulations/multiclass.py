@@ -161,7 +161,10 @@ class WestonWatkins(ClassLoss):
 
 @dataclass(frozen=True)
 class ZeroOneClasses(ClassLoss):
-    """The 0-1 loss 1{some m_ik < 1}: a point costs c_i unless it beats every other class by 1, in one mixed-integer program."""
+    """The 0-1 loss 1{some m_ik < 1}: a point costs c_i unless its own class's score beats every other one by 1.
+
+    The mixed-integer program is (3) of Cepeda, Gómez and Han, 2024 ("Conic"), with the margins of Crammer and Singer.
+    """
 
     convex = False
     title = "0-1 loss"

@@ -2,7 +2,7 @@
 
 `SimplexModel` is the base class of convex quadratic programs over unit simplices, `KernelSVMDual` that of duals with a kernel.
 Equations are those of Frandi et al., 2013 ("FW") and of Luo et al., 2023 ("MaxMin"). φ_i is the image of x_i in the kernel's
-feature space, k_ij = φ_i'φ_j, and ∇ the gradient of the objective.
+feature space, k_ij = φ_i'φ_j, e_i the i-th unit vector, and ∇ the gradient of the objective.
 """
 
 from __future__ import annotations

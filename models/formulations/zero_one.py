@@ -36,7 +36,7 @@ class ZeroOneSVM(MarginViolationModel):
     """The SVM with the 0-1 loss: min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary; or min ||w||² with Σz ≤ κn instead of
     the cost. It is (3) of Cepeda, Gómez and Han, 2024 ("Conic").
 
-    The loss counts margin violations u_i = y_i x_i'w < 1; misclassified points (u_i < 0) are reported beside it.
+    The loss counts margin violations u_i = y_i x_i'w < 1; `summary` also counts the misclassified points, u_i < 0.
 
     Parameters
     ----------

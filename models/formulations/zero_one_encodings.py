@@ -9,9 +9,9 @@ r_i⁺ - r_i⁻,
 *Why it is exact.* ||w||² = w'Sw + Σ γ_i u_i² = w'Sw + Σ γ_i (2u_i - 1) + Σ γ_i r_i². With z_i binary one of r_i⁺, r_i⁻ is zero,
 so s_i + t_i ≥ r_i², and the least value is attained: the objective is ||w||² + Σ λ_i z_i. The cones say z_i = 0 ⇒ u_i ≥ 1 (and
 z_i = 1 ⇒ u_i ≤ 1: a point that meets its margin needs no z_i = 1). *This holds only for the points that have their cones.* Where
-γ_i = 0 nothing would ask z_i = 1 of a violated point, and where γ_i is tiny a violation costs next to nothing within a solver's
-integrality tolerance. So every point, whatever its γ_i, has a constraint that requires it: a valid big-M row u_i + M_i z_i ≥ 1,
-or the cone itself with an s_i that costs γ_i = 0 (``rows="cone"``).
+γ_i = 0 nothing would require z_i = 1 for a violated point, and where γ_i is tiny a violation costs next to nothing within a
+solver's integrality tolerance. So every point, whatever its γ_i, has a constraint that requires it: a valid big-M row u_i + M_i
+z_i ≥ 1, or the cone itself with an s_i that costs γ_i = 0 (``rows="cone"``).
 
 *Its continuous bound.* With z in [0, 1] the program is Conic (13) at this γ (perspectives of r⁺ and r⁻), plus the big-M rows with
 ``rows="bigm"``. At γ = γ*, the multipliers of the SDP (21), and without big-M rows, its optimum equals the SDP's.
@@ -182,7 +182,7 @@ class MarginEncoding(ABC):
 
     @abstractmethod
     def notes(self, model: MarginViolationModel) -> tuple[str, ...]:
-        """Return notes to print: why the constants of the encoding are valid, and what else the reader must know."""
+        """Return notes to print, such as the reason why the constants of the encoding are valid."""
 
     def form_with_fixed_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm | None:
         """Return the problem in w alone for fixed z, where it is simpler than the form with z fixed by bounds; else None."""

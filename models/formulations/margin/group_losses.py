@@ -68,7 +68,7 @@ class GroupLosses(Loss):
         return [(name, loss, self.members[name]) for name, loss in self.losses.items()]
 
     def sample_weight(self, sample_weight: object) -> object:
-        """Return the costs of all points, (n,), from a mapping of groups to costs; any other argument as it is."""
+        """Return the costs of all points, (n,), from a mapping of groups to costs; return any other argument itself."""
         if not isinstance(sample_weight, Mapping):
             return sample_weight
         if set(sample_weight) != set(self.losses):

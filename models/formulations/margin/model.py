@@ -278,7 +278,7 @@ class Margin(Model):
         return self.given_big_m is not None
 
     def _checked_labels(self, n: int) -> FloatArray:
-        """Targets, or labels: 0 only where the loss is even, of both classes but where groups have losses of their own."""
+        """Return targets, or labels: 0 only where the loss is symmetric, and of both classes unless each group has its loss."""
         if not self.loss.reads_class_labels:
             return as_vector(self.y, n, "y")
         free = self.loss.unlabelled(n)

@@ -62,7 +62,7 @@ DOMAINS: Mapping[str, Domain] = {
 
 
 def part_by_name(part: P | str, table: Mapping[str, P], noun: str) -> P:
-    """Return the part of this name from a table of names; a part as it is."""
+    """Return the part of this name from a table of names; return a part itself."""
     if not isinstance(part, str):
         return part
     if part in table:

@@ -267,7 +267,7 @@ def _name(part: Part) -> str:
 
 
 def as_fraction(number: float | Fraction) -> Fraction:
-    """Return the exact number that a user wrote: a fraction as it is, a float as its shortest decimal (0.01 is 1/100)."""
+    """Return the exact number that a user wrote: a fraction itself, a float as its shortest decimal (0.01 is 1/100)."""
     return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
 
 

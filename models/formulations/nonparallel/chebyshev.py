@@ -175,7 +175,7 @@ class ChebyshevPieces:
         return self._lowered[k]
 
     def smoothed_columns(self, P: FloatArray) -> FloatArray:
-        """Return SP; that of the last P is kept, since all classes ask for it."""
+        """Return SP; the product for the last P is kept, since all classes use it."""
         if self._product is None or not np.array_equal(P, self._product[0]):
             self._product = (P.copy(), self.S @ P)
         return self._product[1]

@@ -1,5 +1,6 @@
-"""`HingeQuadratic`, a strictly convex quadratic with hinge and pinball losses, to which nonparallel classifiers reduce, and
-`BoxProgram`, the box QP that is its dual.
+"""`HingeQuadratic`, a strictly convex quadratic with hinge and pinball losses, and `BoxProgram`, the box QP that is its dual.
+
+Nonparallel classifiers reduce to them, such as those of Zhang et al., 2024 ("NPSVC++").
 """
 
 from __future__ import annotations
