@@ -158,8 +158,7 @@ class ConicSVM(Model):
     InputError
         Wrong shapes, non-finite data, labels that are not -1 and +1, not exactly one of λ and κ, λ ≤ 0, κ outside [0, 1],
         offset < 0, or an offset other than 1 without a kernel. A free intercept without a first column of ones, with a kernel,
-        with κ = 0 (`HardMarginSVM` has one), or
-        with κ and no B; B ≤ 0, or B with a penalised intercept.
+        with κ = 0 (`HardMarginSVM` has one), or with κ and no B; B ≤ 0, or B with a penalised intercept.
     """
 
     X: Points

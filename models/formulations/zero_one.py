@@ -60,7 +60,7 @@ class ZeroOneSVM(MarginViolationModel):
         How z_i = 0 ⇒ u_i ≥ 1 is stated: rows with M_i, Conic (3), or indicators where no M is known; indicators, (5a)-(5b); or
         the mixed-integer second-order cone program of `models.formulations.zero_one_encodings`. All have the same optimum.
     gamma : array_like (n,), optional
-        γ in Γ = {γ ≥ 0 : I - Σ γ_i x_i x_i' ⪰ 0} for the strengthened encoding; `relaxations.strengthen` finds the best, γ*.
+        γ ≥ 0 with I - Σ γ_i x_i x_i' ≻ 0, for the strengthened encoding; `relaxations.strengthen` finds the best one, γ*.
     rows : {"bigm", "cone"}
         What *every* point has in the strengthened encoding, whatever its γ_i: the row with M_i, or its cones, whose cost γ_i may
         be 0.
@@ -91,8 +91,9 @@ class ZeroOneSVM(MarginViolationModel):
     ------
     InputError
         Wrong shapes, non-finite data, labels that are not -1 and +1, both λ and κ, λ ≤ 0, κ outside [0, 1], big_m < 0,
-        an upper bound below 0, a free intercept without a first column of ones, an unknown encoding, γ outside Γ, γ without the
-        strengthened encoding, or that encoding without γ or with a free intercept (the constant column allows no γ_i > 0).
+        an upper bound below 0, a free intercept without a first column of ones, an unknown encoding, γ < 0 or too large, γ
+        without the strengthened encoding, or that encoding without γ or with a free intercept (the constant column allows no γ_i
+        > 0).
     """
 
     X: Points

@@ -41,7 +41,7 @@ from .margin_violations import MarginViolationModel
 
 
 def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
-    """Check that γ is in Γ, Conic (13), and return it: n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite."""
+    """Check that γ is inside Γ, Conic (13), and return it: n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite."""
     checked = as_vector(gamma, A.shape[0], "gamma")
     if not (checked >= 0).all():
         raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}", name="gamma")
