@@ -108,7 +108,7 @@ del __all__
 
 
 def __getattr__(name: str) -> Any:
-    """Return a formulation's class, or what its record exports beside it."""
+    """Return a formulation's class, or another public object of its module that its record names."""
     if name == "__all__":
         return sorted([*_OWN, *(public for info in formulations.public_formulations() for public in info.public)])
     if not name.startswith("_"):

@@ -45,10 +45,12 @@ class Appraisal:
 class ExactCost:
     """The cost of a classifier w from the data alone; thresholds, zeros and budgets are decided in exact arithmetic.
 
+    The margin of a point x_i with label y_i is y_i x_i'w. A restriction requires the margin of a *kept point* to be at least 1.
+
     Parameters
     ----------
     cost : float
-        Regulariser and losses of w, in the form's sense.
+        Regulariser and losses of w, to be minimised as in the form.
     excess : int
         By how much w breaks the restrictions: kept points with a margin below 1, plus non-zero coefficients beyond their limit,
         plus errors beyond a budget.

@@ -24,7 +24,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 SingleArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-#: Big-M constants as they are given: a number, one for each row, or those that follow from the data.
+#: Big-M constants as they are given: a number, one for each row, or "auto" for constants that follow from the data.
 BigM: TypeAlias = "Literal['auto'] | float | FloatArray"
 #: Rows of data: a dense array or a CSR array, n × p.
 Points: TypeAlias = "FloatArray | sp.csr_array"
@@ -60,7 +60,7 @@ def as_points(X: object, name: str = "X", columns: int | None = None) -> Points:
     Raises
     ------
     InputError
-        Not a matrix of real, finite numbers, no row or column, or another number of columns.
+        Not a matrix of real, finite numbers, no row or column, another number of columns, or rows that come in blocks.
     """
     if isinstance(X, Rows):
         raise InputError(
@@ -306,7 +306,7 @@ def as_array(value: object, name: str) -> FloatArray:
 
 
 def _as_float(value: object, name: str, condition: str) -> FloatArray:
-    """``value`` as float64; text, dates and complex numbers are refused where numpy would convert or cut them."""
+    """Return ``value`` as float64; text, dates and complex numbers are refused, which NumPy would convert or cut."""
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
     try:
@@ -319,7 +319,7 @@ def _as_float(value: object, name: str, condition: str) -> FloatArray:
 
 
 def _as_csr(X: sp.sparray, name: str) -> sp.csr_array:
-    """CSR with sorted, unique indices: the same arrays where they are so already, else a copy."""
+    """Return CSR rows with sorted, unique indices: the same arrays if they are in that format, else a copy."""
     if X.ndim != 2:
         raise InputError(f"{name} must have two dimensions (rows are samples); it has shape {X.shape}", name=name)
     if X.dtype.kind not in "biuf":
@@ -390,7 +390,7 @@ def peak_memory() -> int:
     Raises
     ------
     ImportError
-        The system (Windows) does not say.
+        On Windows, where Python has no module ``resource``.
     """
     import resource
 

@@ -37,12 +37,11 @@ class ChangedModel(Model):
     base : Model
         The model before the change.
     change : Change
-        What is done to the base model's form.
+        The change of the base model's form.
 
-    Raises
-    ------
-    UnsupportedModelError, TooLargeError
-        The model has no standard form, or one too large to build.
+    Notes
+    -----
+    ``form`` raises UnsupportedModelError or TooLargeError for a base model without a form, or with one too large to build.
     """
 
     base: Model
@@ -85,7 +84,7 @@ class ChangedModel(Model):
 
     @property
     def bounding_model(self) -> Model:
-        """Return the base model where the change only restricts it, so that its bounds hold; else this model."""
+        """Return the base model's `bounding_model` where the change only restricts, so that its bounds hold; else this model."""
         return self.base.bounding_model if self.change.restricts else self
 
     @property
@@ -100,8 +99,8 @@ class ChangedModel(Model):
 
     @property
     def cutoff(self) -> float:
-        """Return the base model's cutoff; -inf (unknown) if the change adds a cost, or if an added row contains a variable of
-        `loss_bounded_variables`.
+        """Return the base model's cutoff; infinity for a continuous relaxation; -inf (unknown) if the change adds a cost, or if
+        an added row contains a variable of `loss_bounded_variables`.
 
         Big-M constants that the user gave are taken to hold after a change of that kind: infinite then.
         """
@@ -151,7 +150,7 @@ class ChangedModel(Model):
 
     @property
     def rows_to_separate(self) -> tuple[FloatArray, str] | None:
-        """Return the base model's requirement of separable data, which holds unless the change relaxes it."""
+        """Return the base model's requirement of separable data where the change only restricts; else None."""
         return self.base.rows_to_separate if self.change.restricts else None
 
     @property
@@ -174,11 +173,13 @@ class ChangedModel(Model):
         return replace(self, base=self.base.with_parameter(parameter, value))
 
     def at_solution(self, optimised: Mapping[str, Any]) -> ChangedModel:
-        """Return the model at the parameters that a solver moved, with the same change."""
+        """Return the model at the parameters that a solver optimised, with the same change."""
         return replace(self, base=self.base.at_solution(optimised)) if optimised else self
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return the Lagrangian bound of the changed form, or the base model's bound where that is valid and larger."""
+        """Return the largest of the Lagrangian bound of the changed form and, if the change only restricts, the base model's
+        bound and that of `restricted_bound`.
+        """
         proved = super().bound(x, multipliers)
         if proved.value > self.cutoff:  # the form may lack costlier points
             proved = replace(proved, value=self.cutoff, argument=f"{proved.argument}; up to the level of its constants")
@@ -195,7 +196,7 @@ class ChangedModel(Model):
         return self.base.tilted_bound(base_point, multipliers, tilt) if self.change.restricts else None
 
     def _with_prices(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> list[Bound]:
-        """Return [the bound by the original model's structure, all added rows at their prices]; [] if there is none."""
+        """Return the bound of `restricted_bound`, by the original model's structure, in a list; an empty list without one."""
         first = self.original_model
         if x is None or multipliers is None or "w" not in self.form.slices or self.bounding_model is not first:
             return []
@@ -259,7 +260,7 @@ class ChangedModel(Model):
         return self.base.explain_points(self._before(values), multipliers)
 
     def meaning(self, label: str) -> str:
-        """Return the base model's sentence on a constraint; added rows have none, nor have bounds that the change moves."""
+        """Return the base model's sentence on a constraint or the bounds; added rows have none."""
         return self.base.meaning(label)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
@@ -292,7 +293,7 @@ def with_constraint(
 
 
 def _by_label(state: Any) -> list[CVXPYStatement]:
-    """Return the functions of a mapping of labels to a function or several, with their label; a function as it is."""
+    """Return the functions of a mapping of labels to functions, each with its label; in a list, any other argument itself."""
     if not isinstance(state, Mapping):
         return [state]
     labelled: list[CVXPYStatement] = []

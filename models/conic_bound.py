@@ -1,26 +1,30 @@
 """Proved lower bounds and feasible points of the conic SVM (`ConicSVM`) from approximate solutions, without solving its SDP.
 
 `certified_bound` makes a lower bound from dual variables γ of any quality, `primal_point` a feasible point from a w of any
-quality. Equations are those of Cepeda, Gómez and Han, *Robust SVMs via conic optimization* ("Conic"); the problem is (21).
+quality. Equations are those of Cepeda, Gómez and Han, *Robust SVMs via conic optimization*, 2024 ("Conic"). The problem is (21),
 
-*The dual.* With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i, the conic loss φ_i of Proposition 1 (for γ_i and λ) and
+    min Tr W + λ Σz  over  x_i'W x_i - 2u_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i),  [1 w'; w W] ⪰ 0,  0 ≤ z ≤ 1,
+
+with a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i (λ form); the κ form has the budget Σz ≤ κn in place of the cost λΣz.
+
+*The dual.* Γ is the set of γ ≥ 0 with S = I - Σ γ_i a_i a_i' ⪰ 0. With the conic loss φ_i of Proposition 1 (for γ_i and λ) and
 ψ_i = φ_i + γ_i r²,
 
-    ||w||² + Σ φ_i(r_i) = w'S w + 2 Σ γ_i u_i - Σ γ_i + Σ ψ_i(r_i),     S = I - Σ γ_i a_i a_i' ⪰ 0,
+    ||w||² + Σ φ_i(r_i) = w'S w + 2 Σ γ_i u_i - Σ γ_i + Σ ψ_i(r_i),
 
 and every ψ_i is convex: γr² for r ≤ 0, 2√(λγ)r for 0 ≤ r ≤ √(λ/γ), λ + γr² beyond. Its conjugate is
-ψ*(v) = v²/(4γ) for v < 0, 0 for 0 ≤ v ≤ 2√(λγ), v²/(4γ) - λ beyond (γ = 0 asks v = 0). So for *any* γ in Γ and any v
+ψ*(v) = v²/(4γ) for v < 0, 0 for 0 ≤ v ≤ 2√(λγ), v²/(4γ) - λ beyond (infinite for γ = 0 ≠ v). So for *any* γ in Γ and any v
 
     D(γ, v) = -Σ γ_i + Σ v_i - Σ ψ*_i(v_i) - ¼ g'S⁻¹g  [- μκn],     g = Σ (2γ_i - v_i) a_i,
 
-is a lower bound of the optimum; in κ form the multiplier μ ≥ 0 of the budget κn - Σz ≥ 0 takes the place of λ. At the
-solution 0 ≤ v ≤ 2√(λγ) and g = -2Sw.
+is a lower bound of the optimum; in κ form the multiplier μ ≥ 0 of the budget κn - Σz ≥ 0 takes the place of λ, and the value is
+called D(γ, v, μ). Some optimal v is in 0 ≤ v ≤ 2√(λγ), and g = -2Sw at the solution.
 
 *The rounding error of D.* D(γ, v) is a minimum over w. At any w, with ρ the gradient there and S ⪰ ℓI,
 
     D(γ, v) ≥ ||w||² + Σ [-γu² + (2γ - v)u - γ + v - ψ*(v)] - μκn - ||ρ||²/(4ℓ),     u_i = a_i'w,
 
-and at w = -½S⁻¹g as computed ρ is a rounding error, whose square costs nothing.
+and at w = -½S⁻¹g as computed ρ is a rounding error, whose square hardly lowers the bound.
 
 *The best v.* For fixed γ, v maximises D(γ, ·), whose dual is min over w of w'Sw + b'w + Σ χ_i(1 - a_i'w), χ_i convex and
 piecewise quadratic: `newton_piecewise` solves it.
@@ -132,6 +136,11 @@ def primal_point(problem: ConicProblem, w: FloatArray, W: FloatArray | None = No
     V = W - ww' is projected on the semidefinite cone (multiples of the inverse metric where W is not given) and
     multiplied by the t that is best in λ form, a convex problem in one variable, or that just meets the budget in κ form.
     z is then the best there is; a ``z`` that is given is kept where it is feasible and no worse.
+
+    Raises
+    ------
+    InputError
+        w or W has another shape or numbers that are not finite, κ is 0, or rows of zeros use up the budget κn.
     """
     n, p = problem.A.shape
     w = np.asarray(w, dtype=np.float64)
@@ -195,7 +204,7 @@ def _scale(problem: ConicProblem, cost: float, d: FloatArray, square: FloatArray
             raise InputError(f"the budget κn = {budget:g} is used up by {stuck:g} rows of zeros: no feasible point", name="kappa")
 
     def excess(t: float) -> float:
-        """Decreasing in t; the root is sought. λ form: -(derivative of the loss) - cost; κ form: Σz - κn."""
+        """Return a decreasing function of t, whose root is sought: -(derivative of the loss)/cost - 1, or Σz - κn (κ form)."""
         total = rate * (s * d / (s + t * d) ** 2).sum() if power == 2 else (s / (s + t * d)).sum()
         return float(total) - target
 
@@ -212,7 +221,7 @@ def _scale(problem: ConicProblem, cost: float, d: FloatArray, square: FloatArray
     return high
 
 
-#: Share of the bound that rounding may take before the sums are computed again with their lost digits.
+#: Share of the bound that rounding may take; beyond it the sums are computed again with the digits that plain sums lose.
 _ENOUGH = 1e-10
 
 
@@ -294,7 +303,7 @@ class _Terms:
     def bound_at(self, w: FloatArray, eigenvalue: float, careful: bool) -> tuple[float, float]:
         """Return the bound at w and what rounding took of it, with S ⪰ ``eigenvalue``·I.
 
-        ``careful`` keeps the digits of the sums in ρ, which cancel where λ is large.
+        ``careful`` keeps the digits that cancel in the sums of ρ, the gradient at w, where λ is large.
         """
         rows, absolute, gamma, v = self.rows, self.absolute, self.gamma, self.v
         n, p = rows.shape
@@ -482,7 +491,7 @@ def _best_v(
 
 
 class _SmoothedInner:
-    """min over w of w'Sw + 2Σγu - Σγ + Σψ_δ(1 - u) - h'w for fixed γ > 0."""
+    """min over w of w'Sw + 2Σγu - Σγ + Σψ_δ(1 - u) - h'w for fixed γ > 0: ψ_δ is the smoothed ψ of `_best_v`, h is ``tilt``."""
 
     def __init__(self, rows: FloatArray, gamma: FloatArray, cost: float, tilt: FloatArray | None = None) -> None:
         self.rows, self.gamma, self.cost = rows, gamma, cost
@@ -492,7 +501,7 @@ class _SmoothedInner:
         self.linear = 2.0 * rows.T @ gamma - self.tilt
 
     def slopes(self, delta: float) -> Slopes:
-        """v = ψ_δ'(r) and its derivative, as a function of r."""
+        """Return v = ψ_δ'(r) and its derivative, as a function of r."""
         corner, slack = self.corner, delta / (2.0 * self.gamma)
         outer, steep = 2.0 * self.gamma / (1.0 + delta), 1.0 / slack
         bend = slack * corner  # the linear piece is reached here
@@ -506,7 +515,7 @@ class _SmoothedInner:
         return at
 
     def exact(self, w: FloatArray) -> float:
-        """The objective with ψ itself."""
+        """Return the objective with ψ itself."""
         u = self.rows @ w
         r = 1.0 - u
         square = self.gamma * r * r
@@ -514,7 +523,7 @@ class _SmoothedInner:
         return float(w @ self.S @ w + (self.gamma * (2.0 * u - 1.0)).sum() + psi.sum() - self.tilt @ w)
 
     def minimise(self, w: FloatArray, delta: float) -> FloatArray:
-        """Newton's method from w."""
+        """Return the minimiser by Newton's method from w."""
         floor = 1e-15 * max(abs(self.exact(w)), self.cost)
         return newton_piecewise(self.rows, self.S, self.linear, self.slopes(delta), w, floor, 40)
 
@@ -603,7 +612,7 @@ def repair_gamma(A: FloatArray, gamma: FloatArray, metric: FloatArray | None = N
     Raises
     ------
     InputError
-        γ has not one finite number for each row.
+        γ has not one finite number for each row; the metric is not positive semidefinite, or a row is not in its range.
     """
     return _repair(coordinates(A, metric).rows, _checked(gamma, A.shape[0]), margin)
 
@@ -634,7 +643,7 @@ def certified_bound(
 
     γ is clipped and scaled into Γ for several margins; for each, v maximises D(γ, ·) (`_best_v`: a safeguarded
     semismooth Newton method on the p-dimensional convex problem, smoothed less and less), starting from ``w``. A ``v`` that
-    is given is tried as well. The dual is concave with D(0, 0) = 0, so scaling (γ, v) by 1 - ε loses at most ε·D.
+    is given is tried as well. The dual is concave with D(0, 0) = 0 (λ form), so scaling (γ, v) by 1 - ε loses at most ε·D.
 
     Parameters
     ----------
@@ -658,7 +667,7 @@ def certified_bound(
     Raises
     ------
     InputError
-        Wrong lengths or non-finite numbers.
+        Wrong lengths or non-finite numbers; a metric that is not positive semidefinite.
     """
     space = coordinates(problem.A, problem.metric) if tilt is None else Coordinates(np.ascontiguousarray(problem.A))
     h = None if tilt is None else tilt.direction
@@ -691,16 +700,15 @@ def certified_bound(
         proved = proved_value(space.rows, factor, trial, inner, cost, constant, tilt)
         best, value = _better(best, proved, trial, inner, cost), proved[0]
         if np.isfinite(value) and attained - constant - value <= _INNER_GAP * abs(value):
-            break  # γ has given what it has: a larger margin only costs
+            break  # this γ gives no better bound: a larger margin only lowers it
     return best
 
 
 def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: float | None = None) -> dict[str, FloatArray]:
     """Return multipliers of every constraint of `ConicSVM`'s form from (γ, v, μ), feasible wherever γ is in Γ.
 
-    ``hull`` γ and ``split`` v are free; stationarity in s, t, z, r⁺, r⁻ gives ``violated`` (2γ, λ + k, -v₊) and ``kept``
-    (2γ, k, -v₋) with k = ψ*(v) the multiplier of z ≤ 1 (or of the r⁻ branch), ``lifted`` [τ η'; η S] with η = g/2,
-    τ = η'S⁻¹η, and ``budget`` μ.
+    ``hull`` is γ and ``split`` is v; stationarity in s, t, z, r⁺, r⁻ gives ``violated`` (2γ, λ + k, -v₊) and ``kept``
+    (2γ, k, -v₋), v₊ = max(v, 0), v₋ = max(-v, 0), k = ψ*(v); ``lifted`` is [τ η'; η S], η = g/2, τ = η'S⁻¹η; ``budget`` is μ.
     """
     cost, _ = _cost_and_constant(problem, mu)
     p = problem.A.shape[1]

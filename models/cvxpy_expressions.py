@@ -21,7 +21,7 @@ _SUM, _PRODUCT, _ATOM = 0, 1, 2
 class _Writer:
     """Text or LaTeX of expressions; constants that are too long are named c, c2, ... and described.
 
-    Entries of ``blocks`` whose variables have names of their own are shown by these.
+    Variables of ``blocks`` that have given names are shown by these names.
     """
 
     def __init__(self, latex: bool, blocks: Sequence[Block]) -> None:
@@ -183,7 +183,7 @@ class _Writer:
         return (rf"\{name}\{{{inside}\}}" if self.latex else f"{name}{{{inside}}}"), _ATOM
 
 
-#: Atoms that change a shape alone.
+#: Atoms of CVXPY that only change a shape: their argument is printed in place of them.
 _THROUGH = frozenset({
     "Promote", "reshape", "Hstack", "Vstack", "broadcast_to", "Wrap", "psd_wrap", "upper_tri", "vec", "special_index",
 })  # fmt: skip
@@ -202,7 +202,7 @@ def _place(key: slice, length: int) -> str:
 
 
 def _described(writer: _Writer, text: str) -> str:
-    """The text, with the shapes of the constants that have symbols."""
+    """Return the text, with the shapes of the constants that have symbols."""
     shapes = [
         f"{'c' if value.ndim == 1 else 'C'}{'' if k == 0 else k + 1} in R^{' x '.join(map(str, value.shape))}"
         for k, value in enumerate(writer.constants)
@@ -236,7 +236,7 @@ def row_line(row: Any, blocks: Sequence[Block]) -> Line:
 
 
 def cvxpy_module() -> Any:
-    """Import and return CVXPY."""
+    """Import and return CVXPY; raise `MissingPackageError` if it is not installed."""
     try:
         import cvxpy
     except ImportError as error:

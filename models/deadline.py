@@ -1,8 +1,8 @@
 """The deadline of the running solve, which computations on large matrices check so that they stop in time.
 
 A solver's own clock starts when it has its model. Before that, matrices are computed, scanned and factored, which takes seconds
-from some thousands of variables on: such code checks the deadline, and `cholesky` and `eigendecomposition` stop in time. Work on
-small matrices does not check it, so that a limit of a microsecond still brings an answer.
+from some thousands of variables on: such code checks the deadline. `cholesky` stops at it, and `eigendecomposition` does not
+start if it would end later. Work on small matrices does not check it, so that a limit of a microsecond still brings an answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .arrays import FloatArray
 
 #: Columns of a matrix that are computed or factored between two checks of the deadline.
 PANEL = 512
-#: Seconds of a scan of one entry, and of the eigenvalues of order n by n³: the least of the processors measured.
+#: Seconds to scan an entry, and seconds of an eigendecomposition of order n over n³: the least of the processors measured.
 _SCAN, _EIGENVALUES = 1e-8, 5e-10
 #: Entries up to which a matrix is scanned without a check.
 _SMALL = 1_000_000
@@ -50,12 +50,14 @@ def deadline(end: float) -> Iterator[None]:
 
 @contextmanager
 def repair_deadline(end: float) -> Iterator[None]:
-    """Set the deadline of multiplier repairs inside the ``with`` block; after it, certificates are computed without repairs.
+    """Set the deadline of multiplier repairs (`models.program.multiplier_repair`) inside the ``with`` block.
+
+    A repair that would end later is left out: the certificate is computed from the multipliers as they are.
 
     Parameters
     ----------
     end : float
-        On `time.perf_counter`'s clock.
+        In seconds, on `time.perf_counter`'s clock; infinite for no deadline.
     """
     before = _repair_end.set(end)
     try:
@@ -89,9 +91,9 @@ def check_scan(entries: int) -> None:
 
 
 def cholesky(matrix: FloatArray) -> FloatArray | None:
-    """Return the lower Cholesky factor of a dense matrix, which is overwritten; None where a pivot is not positive.
+    """Return the lower Cholesky factor of a dense matrix, which may be overwritten; None where a pivot is not positive.
 
-    The factorisation goes panel by panel and checks the deadline after each.
+    The factorisation goes panel by panel, `PANEL` columns each, and checks the deadline after each but the last.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The rule by which scores decide classes, for models, estimators, questions and reports alike.
+"""The rule by which scores decide classes, shared by models, estimators and reports.
 
 A point is of the second class, +1, if its score is above 0; a score of exactly 0 is of the first, -1. Of several scores the
 highest decides, the first of equal ones. scikit-learn's linear classifiers have the same rule.

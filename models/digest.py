@@ -68,14 +68,20 @@ def describe(model: object) -> dict[str, str]:
 
 
 def _storage(value: Any) -> str:
-    """Return how an array is stored, where that is not as dense float64 numbers; results of one storage are not of another."""
+    """Return how an array is stored, if not as dense float64 numbers: results of differently stored data are not compared."""
     kind = ", sparse" if sp.issparse(value) else ", on disk" if isinstance(value, Rows) else ""
     dtype = getattr(value, "dtype", np.dtype(np.float64))
     return kind if dtype == np.float64 else f"{kind}, {dtype}"
 
 
 def identity(value: Any) -> Any:
-    """Return plain data that differ where values differ: arrays by shape, type and bytes, data classes by type and fields."""
+    """Return plain data that differ where values differ: arrays by shape, type and bytes, data classes by type and fields.
+
+    Raises
+    ------
+    DataError
+        A part has no identity, such as a function.
+    """
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -142,7 +148,7 @@ def identity_rule(
     name : str
         The name under which the field's value enters the digest.
     default : str, float, empty tuple or None
-        The value at which the model is one that could be stated without the field.
+        The field's value in a model that could be stated before the field existed.
     before : mapping
         The entries that enter the digest in place of that value: those of stored files.
     """

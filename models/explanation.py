@@ -16,7 +16,8 @@ from .appraisal import Appraisal
 from .arrays import ZERO, FloatArray, nonzero_mask, to_dense
 from .program.form import Constraint, StandardForm
 
-#: Distance within which a point counts as on a sphere or a margin, relative to the squared radius or the margin.
+#: Tolerance at which a point counts as on a margin (relative to it), on a sphere (relative to the squared radius) or on a
+#: hyperplane (of its score).
 ON_MARGIN = 1e-4
 
 
@@ -131,9 +132,9 @@ def two_classes(
     f : callable
         Scores of rows, whose sign is the class.
     weights : tuple
-        Of `dual_weights` or `primal_weights`.
+        The value of `dual_weights` or `primal_weights`.
     required : float, optional
-        The margin that the loss requires of a point: points are inside it, on it or beyond. None where there is no such number.
+        The margin that the loss requires of a point: points are inside it, on it or beyond. None where the loss requires none.
     """
     a, note = weights
     scores = f(X)
@@ -214,7 +215,7 @@ class Explainable(Protocol):
         """Return the names of the rows of X; none where they have none."""
 
     def at_solution(self, optimised: Mapping[str, Any]) -> Explainable:
-        """Return the model at the parameters that the solver moved."""
+        """Return the model at the parameters that the solver optimised, by name."""
 
     def meaning(self, label: str) -> str:
         """Return the meaning of a constraint's multipliers."""
@@ -223,7 +224,7 @@ class Explainable(Protocol):
         """Return the meaning of a solution for each point."""
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Return the value of a point, if the model knows it without a form."""
+        """Return objective, residuals and bound of a point, if the model knows them without a form; else None."""
 
 
 @dataclass(frozen=True)
@@ -235,9 +236,9 @@ class Activity:
     label : str
         Label of the constraint, or "bounds".
     rows : int
-        Number of cones (rows, where the cone is polyhedral); 1 where the model's `appraise` has the constraint as a whole.
+        Number of cones (rows, where the cone is polyhedral); 1 where the model's `appraise` gives one violation for all of it.
     active : int
-        How many of these are on the boundary of their cone, or outside it; of an appraised constraint 1 if it holds.
+        How many of these are on the boundary of their cone, or outside it; for a constraint of `appraise` 1 if it holds, else 0.
     violation : float
         The largest violation.
     largest_multiplier : float or None
@@ -261,10 +262,11 @@ class Explanation(Displayable):
     Parameters
     ----------
     title : str
+        Heading of the printed explanation and of the picture.
     constraints : tuple of Activity
         One row for each constraint, and one for the bounds.
     point_explanation : PointExplanation
-        Points (objectives), and what their columns are.
+        The table of the points (objectives), and the meaning of its columns.
     coefficients : mapping of str to float
         w by the names of the features, where the data have names.
     """
@@ -345,7 +347,7 @@ class Explanation(Displayable):
 
 
 def explain(model: Explainable, result: Solution) -> Explanation:
-    """Return the explanation of a result of this model."""
+    """Return the explanation of a result of this model; raise `InputError` for a result without a point."""
     if not result.values:
         evidence = f"; {result.evidence}" if result.evidence else ""
         raise InputError(f"the result of {result.model} has no point to explain" + evidence, name="result")
@@ -381,7 +383,7 @@ def _coefficients(model: Explainable, values: Mapping[str, FloatArray]) -> dict[
 
 
 def _form(model: Explainable, values: Mapping[str, FloatArray]) -> StandardForm | None:
-    """Return the form whose point the values are; None where there is none, or an appraised point lacks a block of it."""
+    """Return the form; None if it does not exist or is too large, or if `appraise` certifies points and a block has no value."""
     try:
         form = model.form
     except (TooLargeError, UnsupportedModelError):  # too large, or no conic program: the model appraises its points
@@ -400,7 +402,7 @@ def _activity(c: Constraint, x: FloatArray, z: Mapping[str, FloatArray] | None, 
     v = c.value(x)
     price = None if z is None or c.label not in z else np.asarray(z[c.label])
     scale = 1.0 + float(np.abs(v).max(initial=0.0))
-    # on the boundary: some multiple of v away from the cone leaves it at once
+    # on the boundary: a small step against the cone's interior direction leaves it
     inner = v - 2 * ZERO * scale * c.cone.interior_direction
     outside = np.abs(inner - c.cone.project(inner)).reshape(-1, c.cone.group_size).max(axis=1)
     largest = None if price is None else float(np.abs(price).max(initial=0.0))
@@ -416,6 +418,7 @@ def _bounds(form: StandardForm, x: FloatArray, reduced: Mapping[str, FloatArray]
     return Activity("bounds", int(low.sum() + high.sum()), active, max(float(outside.max(initial=0.0)), 0.0), prices, meaning)
 
 
+#: Points of a picture's grid along each axis.
 _GRID = 160
 
 

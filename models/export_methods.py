@@ -52,7 +52,7 @@ class ExportMethods(ABC):
         ----------
         parameters : sequence of str
             Parameters of the formulation, ``("lam",)``, which become ``problem.param_dict["lam"]``: a sweep sets their values and
-            recompiles nothing. Forms must move along a line with each, as with 1/C: they are compared at every value.
+            recompiles nothing. The form must be affine in a scalar function of each parameter, as in 1/C; this is checked.
         """
         from .export.cvxpy_problem import to_cvxpy
         from .export.parameter_slopes import ParametrisedModel, slopes
@@ -98,7 +98,8 @@ class ExportMethods(ABC):
         Parameters
         ----------
         solver : str, Solver or pair, optional
-            Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones, SCIP for both.
+            The solver of the feasibility problems; by default HiGHS for linear rows (integers included), Clarabel for cones, SCIP
+            for cones with integers.
         max_solves : int
             Limit of the solves; where it ends the search, the set's ``proven_irreducible`` is False.
 
@@ -211,7 +212,7 @@ class Conflict:
     name : str
         Name of the form.
     elements : tuple of str
-        Names of the rows, cones and bounds.
+        Names of the rows, cones and bounds that conflict.
     multipliers : mapping of str to float
         Farkas multipliers by element, where they are known: the rows added up with these weights say 0 > 0.
     proven : bool
@@ -223,7 +224,7 @@ class Conflict:
     rows : mapping of str to tuple of int
         Row numbers of the elements, by label of the constraint.
     points : tuple of int
-        Indices of the data points that rows among the elements keep: beside the other rows they cannot all be kept.
+        Indices of the data points whose margins rows among the elements require to be at least 1 (kept points).
     point_names : tuple of str
         Names of these points; empty where the rows of the data have none.
     """

@@ -42,7 +42,8 @@ class Change(ABC):
     Attributes
     ----------
     restricts : bool
-        Whether every point of the new form is one of the old with the same objective, so that bounds of the old one stand.
+        Whether every point of the new form, without new variables, is a point of the old one with the same objective, so that
+        lower bounds of the old optimum hold for the new one.
     suffix : str
         The word that the change appends to the model's name, as in "HingeSVM, fixed".
     problem_class : str
@@ -77,7 +78,7 @@ class Change(ABC):
         return before if self.restricts else float("-inf")
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
-        """Return a form with some of the model's blocks after the part of the change that concerns them; by default unchanged."""
+        """Return a form that has some of the model's blocks with the part of the change that concerns them; by default itself."""
         return form
 
     @property
@@ -232,7 +233,7 @@ class ContinuousRelaxation(Change):
 
 
 def _packed(block: Block, value_or_entries: Any) -> FloatArray:
-    """The block's piece of x with NaN where nothing was named; a symmetric entry is met by both of its names."""
+    """Return the block's piece of x, NaN where no value is given; (i, j) and (j, i) of a symmetric block are the same entry."""
     if not isinstance(value_or_entries, Mapping):
         value = np.asarray(value_or_entries, dtype=np.float64)
         if value.shape != block.shape:
@@ -277,9 +278,9 @@ class AddedParts(Change):
     constraints : tuple of Constraint
         The new rows, over the form's variables and the new ones.
     q, r : ndarray, float
-        Linear part and constant of what is added to the objective that the form minimises.
+        Linear part and constant of the cost that is added to the objective that the form minimises.
     P : csc_array or None
-        The quadratic part of it, ½x'Px.
+        The quadratic part ½x'Px of that cost.
     added_lines : tuple of Line
         The constraints and the cost as the user stated them, printed.
     """
@@ -337,7 +338,7 @@ class AddedParts(Change):
         return tuple(filter(None, [vars(self).get(_IMPORT)]))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without CVXPY's objects."""
+        """Return the fields without CVXPY's objects."""
         return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     @classmethod
@@ -402,7 +403,7 @@ class AddedParts(Change):
         return float("-inf") if touched else super().cutoff(before, loss_bounded_variables)
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
-        """Return a form with some of the blocks after the rows that concern these alone, and after all new blocks."""
+        """Return the form with all new blocks, continuous and without costs, and with the rows that read no other block."""
         labels, places = _shared_places(self.form_blocks, form)
         old, extra = sum(b.size for b in self.form_blocks), sum(b.size for b in self.blocks)
         new_places = np.concatenate([labels, np.arange(old, old + extra)])
@@ -422,7 +423,7 @@ def _stem(form: StandardForm) -> str:
 
 
 def _constraints(returned: Any, form: StandardForm) -> list[tuple[str, Any]]:
-    """Labels (or nothing) and constraints of what a function returned: one, several, or by label."""
+    """Return pairs of a label ("" without one) and a constraint from a function's value: one constraint, several, or by label."""
     from cvxpy.constraints.constraint import Constraint as Row
 
     if isinstance(returned, Mapping):
@@ -459,7 +460,7 @@ def _cost(cost: CVXPYStatement | None, v: BlockVariables) -> Any:
 
 
 def _check_names(form: StandardForm, problem: Any, rows: Sequence[Any], added_variables: set[int]) -> None:
-    """New variables and rows have names that nothing else has."""
+    """Raise `InputError` if a new variable or row has a name that is in use."""
     names_in_use = {b.label for b in form.blocks} | {c.label for c in form.constraints}
     new = [variable.name() for variable in problem.variables() if variable.id not in added_variables]
     for name in [*new, *(row.label for row in rows)]:
@@ -484,7 +485,7 @@ def _check_convex(problem: Any, rows: Sequence[Any]) -> None:
 
 
 def _short(text: str) -> str:
-    """One line of what CVXPY prints."""
+    """Return CVXPY's text on one line, cut at `_SHOWN` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= _SHOWN else flat[: _SHOWN - 4] + " ..."
 
@@ -494,7 +495,7 @@ def _widened(F: sp.csr_array, extra: int) -> sp.csr_array:
 
 
 def _sum(quadratic: Quadratic | None, extra: int, P: sp.csc_array | None) -> Quadratic | None:
-    """Return the sum of both quadratic parts, without losing what is known of the convexity of the first."""
+    """Return the sum of both quadratic parts; without P it keeps the factor or operator that proves the first one convex."""
     if quadratic is None:
         return None if P is None else Quadratic(matrix=P)
     if P is not None:

@@ -105,13 +105,15 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     name: ClassVar[str]
     #: New names of parameters by their old ones, which work with a warning.
     renamed: ClassVar[Mapping[str, str]] = {}
-    #: A sentence on the meaning of multipliers for each constraint, by label (without the number of a class), and for ``bounds``.
-    #: Tests check every sentence.
+    #: A sentence on the meaning of multipliers for each constraint, by label, and for ``bounds``. Labels that end in the number
+    #: of a class stand without the number. Tests check every sentence.
     meanings: ClassVar[Mapping[str, str]] = {}
 
     @property
     def certified_by_appraisal(self) -> bool:
-        """Return whether `appraise` certifies points although there is a form: one that is not convex, so without multipliers."""
+        """Return whether `appraise` certifies points in place of the form, which is not convex, so that no multipliers prove a
+        bound.
+        """
         return False
 
     @cached_property
@@ -184,11 +186,11 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def no_view_reason(self) -> str:
-        """Return why the model has no structural view, in words: because of which parts; empty where its class never has one."""
+        """Return the reason, in words, why the model has no structural view, such as a restriction of it; empty by default."""
         return ""
 
     def origin(self, label: str) -> str:
-        """Return the part of the statement that brings this block or constraint, in words; empty where the model has no parts."""
+        """Return the part of the model that adds this block or constraint, in words; empty where the model has no parts."""
         return ""
 
     @property
@@ -212,28 +214,28 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return dual_bound(self.form, x, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return the values of all blocks of the form from those that determine the rest.
+        """Return the values of all blocks of the form from the blocks that determine the others.
 
-        An algorithm on a structural view returns these alone.
+        An algorithm on a structural view returns only the latter. By default no block is computed.
         """
         return dict(values)
 
     def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return the point with all variables but its coefficients at their best for these; the point itself by default.
+        """Return the point with all variables but the coefficients at their best for these; the point itself by default.
 
-        A solver's slacks may be short of what its coefficients need, by its tolerance, or more than that.
+        Within its tolerance a solver's slacks may be smaller or larger than its coefficients need.
         """
         return dict(values)
 
     def complete_multipliers(self, multipliers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return multipliers of all rows of the form from those that determine the rest (a structured algorithm's answer)."""
+        """Return multipliers of all rows of the form from those that an algorithm on a structural view returns."""
         return dict(multipliers)
 
     def zero_objective_point(self) -> dict[str, FloatArray] | None:
-        """Return a feasible point whose objective is exactly zero: by default the nearest one to the origin within the bounds;
-        else None.
+        """Return a feasible point whose objective is exactly zero, or None: by default the point within the bounds that is
+        nearest to the origin, if it is one.
 
-        A solver stops beside such an optimum; the point itself is judged then (`solvers.certification.answer_completion`).
+        Near an optimum of zero no relative gap is small, so this point is certified in place of a solver's.
         """
         form = self.form
         x = np.clip(np.zeros(form.n), form.lower, form.upper)
@@ -246,7 +248,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def has_nonnegative_objective(self) -> bool:
-        """Return whether no point has a negative objective, judged by the terms of the objective."""
+        """Return whether no point has a negative objective, judged by the terms of the objective; False if that is not known."""
         return False
 
     @property
@@ -269,16 +271,15 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return dict(values) if np.array_equal(w, values["w"]) else self.with_best_auxiliaries({**values, "w": w})
 
     def form_with_fixed_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
-        """Return the continuous problem that is left when the integers are fixed at those of ``values``, in fewer variables; or
-        None.
+        """Return the continuous problem with the integers fixed at those of ``values``, in fewer variables than the form; None if
+        the model knows no simpler problem than the form with the integers fixed by bounds.
 
-        `complete` brings its points back, from the blocks that the form has in the same shape. None where the model knows none
-        simpler than the form with fixed bounds.
+        `complete` makes a point of the form from the blocks that the two have in common, in label and shape.
         """
         return None
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Return objective, residuals and bound of a point without the form; None where the model knows no such way."""
+        """Return objective, residuals and bound of a point without the form; None, as by default, if only the form gives them."""
         return None
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
@@ -339,9 +340,9 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return named[0]
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return the meaning of a solution for each point (or objective); without rows where the formulation has no points.
+        """Return one row for each point (or objective) with its score, margin and weight in a solution; no rows by default.
 
-        Two classes separated by f(x) are told by `models.explanation.two_classes`.
+        Formulations with labels -1 and +1 and a score f(x) take them from `models.explanation.two_classes`.
         """
         return PointExplanation()
 
@@ -355,11 +356,11 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Return the names of the fields, which `with_parameter` takes."""
+        """Return the names of the fields that hold data and parameters, without ``data_names``: `with_parameter` takes them."""
         return tuple(item.name for item in fields(self) if item.init and item.metadata.get("identity", True))
 
     def replace(self, parameter: str, value: Any) -> Self:
-        """Return the same model with one field changed, stated anew: nothing is shared.
+        """Return the same model with one field changed, checked and compiled anew: no part of the form is shared.
 
         Raises
         ------
@@ -369,7 +370,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return replace(self, **{parameter: value})
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
-        """Return the model with one field changed; it shares what does not depend on the field, such as parts of the form.
+        """Return the model with one field changed; formulations share with it what does not depend on the field.
 
         Parameters
         ----------
@@ -401,9 +402,10 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return None if composition is None or composition is self else composition.exact_cost(values)
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
-        """Return a proved bound of the objective less a linear function of w, from multipliers of any quality.
+        """Return a proved lower bound of the objective less h'w, h of ``tilt``, from multipliers of any quality; None by default.
 
-        None where the form's Lagrangian is all that bounds the model: rows that are added to it are in that already.
+        `models.restricted_bound` bounds a model with added rows by it. A model that only its form's Lagrangian bounds returns
+        None: the Lagrangian of the changed form contains the added rows already.
         """
         return None
 
@@ -414,12 +416,12 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def bounding_model(self) -> Model:
-        """Return the formulation whose bounds are bounds of this one: before all changes, where these only restrict."""
+        """Return the model whose lower bounds hold for this one too: the one before the latest changes that only restrict."""
         return self
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Return the changes of `original_model`, in order."""
+        """Return the changes that made this model from `original_model`, in order; empty for a formulation."""
         return ()
 
     @property
@@ -434,8 +436,8 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         """Return the objective up to which the form contains every point: big-M constants from a known point cut off costlier
         ones.
 
-        Infinite where nothing in the form follows from a known point. The optimum of a formulation is at most the cutoff. That of
-        a changed model may be above it, and is then not known from the form.
+        Infinite where nothing in the form follows from a known point. The optimum of a formulation is at most the cutoff. The
+        optimum of a changed model may be above it, and is then not known from the form.
         """
         return float("inf")
 
@@ -457,7 +459,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     def at_solution(self, optimised: Mapping[str, Any]) -> Model:
         """Return the model of a result's form, multipliers and certificate: this one, unless a parameter was left to the solver.
 
-        ``optimised`` is the result's: the γ or P that was found, by name.
+        ``optimised`` is the result's ``optimised_parameters``, by name: γ of a kernel, or the matrix P of shared features.
         """
         return self
 
@@ -549,7 +551,7 @@ _IMPORTERS = {name: f"from_{name}" for name in ("cvxpy", "pyomo")} | {"gurobipy"
 
 
 def as_model(problem: object) -> Model:
-    """Return a model as it is, a form as a `BareForm`."""
+    """Return a model itself, a form as a `BareForm`; raise `InputError` for anything else."""
     if isinstance(problem, Model):
         return problem
     if isinstance(problem, StandardForm):

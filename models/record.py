@@ -43,7 +43,7 @@ class Parameter:
     name : str
         Key in `ParameterValues`; the command-line option is ``--name``, underscores as dashes.
     summary : str
-        What it is, in a few words without its default.
+        A description in a few words, without its default.
     kind : {float, int, str}
         Type of its values.
     default : float, int, str or None
@@ -81,7 +81,7 @@ class Parameter:
         Raises
         ------
         InputError
-            It is not of the parameter's kind, or none of its choices.
+            The word is not of the parameter's kind, or not among its choices.
         """
         if raw in self.words:
             return raw
@@ -122,7 +122,7 @@ class FormulationInfo:
     name : str
         Name on the command line and in tables.
     summary : str
-        One line on what it is, for tables.
+        A line that describes the formulation, for tables.
     reference : str
         The publication that states it, with the equation.
     data : DataKind
@@ -234,7 +234,7 @@ class FormulationInfo:
 
 
 def kernel_parameters(default: str | None = "rbf") -> tuple[Parameter, ...]:
-    """Return the kernel's parameters on the command line: its name (this one by default), γ and degree."""
+    """Return the kernel's parameters on the command line: its name (``default`` where none is given), γ and degree."""
     return (
         Parameter("kernel", "kernel", str, default, ("linear", "rbf", "polynomial")),
         Parameter("gamma", "γ of the kernel; by the mean squared distance where it is not given"),
@@ -243,7 +243,7 @@ def kernel_parameters(default: str | None = "rbf") -> tuple[Parameter, ...]:
 
 
 def named_kernel(chosen: ParameterValues) -> Kernel:
-    """Return the kernel of these parameters; a rule chooses γ where none is given."""
+    """Return the kernel of these parameters; the kernel's own rule chooses γ where none is given."""
     gamma = chosen["gamma"]
     if chosen["kernel"] == "linear":
         return Linear()
@@ -253,7 +253,7 @@ def named_kernel(chosen: ParameterValues) -> Kernel:
 
 
 def with_kernel(model: Callable[..., Model]) -> Callable[[Arrays, ParameterValues], Model]:
-    """Return the ``build`` of a record: it calls ``model`` with the arrays, the parameters by name, and the kernel they name."""
+    """Return the ``build`` of a record: it calls ``model`` with the arrays, the parameters by name, and their `named_kernel`."""
     words = {p.name for p in kernel_parameters()}
 
     def build(arrays: Arrays, chosen: ParameterValues) -> Model:

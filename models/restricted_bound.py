@@ -105,7 +105,7 @@ def restricted_bound(
 
 
 def _same_objective(form: StandardForm, base: StandardForm) -> bool:
-    """Return whether the form costs what the base costs: what is added is free, and only restricts."""
+    """Return whether both forms have the same objective, in which added variables have no cost."""
     if form.r != base.r or not np.array_equal(form.q[: base.n], base.q) or form.q[base.n :].any():
         return False
     if form.quadratic is None or base.quadratic is None:
@@ -115,7 +115,7 @@ def _same_objective(form: StandardForm, base: StandardForm) -> bool:
 
 
 def _balanced(rows: list[Constraint], multipliers: Mapping[str, FloatArray], extra: slice) -> list[FloatArray] | None:
-    """Return prices in the dual cones for which G'z is exactly 0 on the extra variables; None if a few steps do not find any."""
+    """Return prices in the dual cones for which G'z is exactly 0 on the extra variables; None if one pass of steps finds none."""
     prices = [np.asarray(multipliers[c.label], dtype=np.float64) for c in rows]
     prices = [np.maximum(z, 0.0) if isinstance(c.cone, Nonnegative) else z for c, z in zip(rows, prices, strict=True)]
     largest = max((float(np.abs(z).max(initial=0.0)) for z in prices), default=0.0)
@@ -128,7 +128,7 @@ def _balanced(rows: list[Constraint], multipliers: Mapping[str, FloatArray], ext
     if extra.stop == extra.start:
         return prices
     blocks = [c.F[:, extra].tocsc() for c in rows]
-    shared = [np.diff(G.tocsr().indptr) > 1 for G in blocks]  # prices of several extra variables are left to the others
+    shared = [np.diff(G.tocsr().indptr) > 1 for G in blocks]  # rows of several extra variables: their prices are changed last
     for j in range(extra.stop - extra.start):
         entries = [(k, i, v) for k, G in enumerate(blocks) for i, v in _column(G, j)]
         remainder = float(_sum_at(prices, entries))

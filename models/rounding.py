@@ -86,7 +86,9 @@ def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def total(terms: FloatArray) -> Rounded:
-    """Return Σ terms with its error bound: one rounding up to 250 terms, else a tree of additions that keeps their roundings."""
+    """Return Σ terms with its error bound: one rounding for up to 250 terms below 1e150, else a tree of additions that keeps
+    their roundings.
+    """
     partial = np.asarray(terms, dtype=np.float64).ravel()
     if partial.size <= _FEW and float(np.abs(partial).max(initial=0.0)) < _LARGE:
         value = math.fsum(partial.tolist())
@@ -191,10 +193,13 @@ def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
     return high, a - high
 
 
+#: log 2 as the sum of a number with few digits, whose small multiples are exact, and the rest.
 _HI, _LO = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
+#: Interval of x on which e^x is computed.
 _LEAST, _MOST = -700.0, 709.0
 #: Relative error of e^x and of log(1 + t).
 _EXPONENTIAL, _ONE_PLUS = 64.0 * UNIT, 48.0 * UNIT
+#: Coefficients of the series of e^x, and of artanh(f)/f in f², the highest power first.
 _TAYLOR = tuple(1.0 / math.factorial(i) for i in range(13, -1, -1))
 _ODD = tuple(1.0 / (2 * i + 1) for i in range(17, -1, -1))
 
@@ -254,7 +259,7 @@ def entropy(a: FloatArray, c: FloatArray | float) -> tuple[FloatArray, FloatArra
     first, first_error = logarithm(size / b)
     second, _ = logarithm_of_one_plus(np.minimum(b / (size - b), 1.0))
     value = b * first + (size - b) * second
-    # c - a, c/b, c - b and b/(c - b) are rounded once each: log(c/b) moves by 2u of its own, and b by u of itself
+    # c - a, c/b, c - b and b/(c - b) are rounded once each: this changes log(c/b) by at most 2u, and b by at most u b
     error = b * (first_error + 8.0 * UNIT * (1.0 + np.abs(first))) + (size - b) * (2.0 * _ONE_PLUS * second)
     return np.where(inner, value, 0.0), np.where(inner, error * (1.0 + 1e-9) + 4.0 * UNIT * value, 0.0)
 

@@ -39,7 +39,8 @@ _INDEXED = re.compile(r"(?P<stem>[^\[\]]+)\[(?P<index>[^\[\]]+)\]|(?P<letter>[A-
 _NUMBERS = re.compile(r"[\d,]+")
 _PLAIN = {low: plain for plain, low in _LOW.items()}
 _SIGNS = {"||": "‖", "sqrt": "√", "<=": "≤", ">=": "≥", "^2": "²", "1/2": "½"}
-#: What stands for a sign, in order: a letter's name alone or with an index, then what is read in its characters.
+#: Patterns of our text's notation and their typeset signs, applied in order: names of letters first, since the later patterns
+#: read the letters.
 _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (
         re.compile(rf"(?<![\w.\"])(?<![\s({{]')(?<!\w-)({'|'.join(_GREEK)})(?=_\{{?[\w+-]{{1,2}}\b|[^\w=(\"']|$)"),
@@ -86,7 +87,7 @@ class Line:
         return cls(text, rf"\text{{{words}}}", label)
 
     def continuous(self) -> Line | None:
-        """Return the line of the continuous relaxation: intervals in place of {0, 1}, no integrality, no implications."""
+        """Return the line of the continuous relaxation, an interval in place of {0, 1}; None for integrality and implications."""
         # exempt (text): the notation of this module's own lines
         if self.text.endswith(" integer") or " => " in self.text:
             return None
@@ -98,7 +99,7 @@ class Line:
 
 
 def times(factor: float, line: Line) -> Line:
-    """Return a number times an expression, as it is written by hand: nothing for 1, a fraction for 1/2, 1/3, ..."""
+    """Return a number times an expression as one writes it: the expression for 1, with a fraction for 1/2, 1/3, ..."""
     parts = 1.0 / factor if factor else 0.0
     if factor == 1.0:
         return line
@@ -133,7 +134,7 @@ class DualStatement:
     Parameters
     ----------
     sense, variables, objective, constraints
-        As in `Statement`; at an optimum both objectives have one value.
+        As in `Statement`; at an optimum both objectives have the same value.
     kkt : tuple of Line
         How one solution follows from the other: stationarity and complementarity.
     """
@@ -147,7 +148,7 @@ class DualStatement:
 
 @dataclass(frozen=True)
 class Statement:
-    """A mathematical program in words and symbols, as it is printed.
+    """A mathematical program in words and symbols, for print, LaTeX and notebooks.
 
     Parameters
     ----------
@@ -160,6 +161,7 @@ class Statement:
     variables : Line
         Symbols of the variables and their spaces.
     objective : Line
+        The objective, in the sense of ``sense``.
     constraints : tuple of Line
         One line for each labelled constraint, then bounds and integrality.
     sizes : str
@@ -171,7 +173,7 @@ class Statement:
     equivalences : tuple of str
         Which other formulations have the same solution, and when.
     dual : DualStatement, optional
-        Where it has a closed form.
+        The dual of the program; None where it has no closed form.
     """
 
     title: str

@@ -21,7 +21,7 @@ from .rounding import UNIT, Rounded, dot, entropy, exponential, gamma, softplus,
 
 #: Seconds of an interior point method for each pair of entries of a row, and for each unit of min(n, p)³.
 _PAIR_SECONDS, _CUBE_SECONDS = 8e-8, 5e-10
-#: Numbers of points and classes that are held at once.
+#: Entries of a work array, points × classes, that are held at once: 16 MB.
 _PART = 2**21
 
 
@@ -65,7 +65,7 @@ class LinearLoss(enum.IntEnum):
         return (slack, error) if self is LinearLoss.HINGE else (slack * slack, error * (2.0 * slack + error))
 
     def dual_terms(self, alpha: FloatArray, costs: FloatArray) -> Rounded:
-        """Return the part of the dual without ||w||²: Σα (hinge), Σα - Σα²/(4c) (its square) or Σ c H(α/c) (logistic).
+        """Return the part of the dual without ||w||²: Σα (hinge), Σα - Σα²/(4c) (squared hinge) or Σ c H(α/c) (logistic).
 
         H(p) = -p log p - (1 - p) log(1 - p).
         """
@@ -85,8 +85,8 @@ class LinearLoss(enum.IntEnum):
 class LinearProblem:
     """The problem min μ||w||² + Σ c_i ℓ(y_i x_i'w), ℓ the hinge, its square, or the logistic loss, for large linear data.
 
-    Dual: max Σα - ||Σ α_i y_i x_i||²/(4μ) over 0 ≤ α ≤ c (hinge); less Σ α_i²/(4c_i) over α ≥ 0 (its square); or with the
-    entropies Σ c_i H(α_i/c_i) in place of Σα over 0 ≤ α ≤ c (logistic). w = Σ α_i y_i x_i/(2μ).
+    Dual: max Σα - ||Σ α_i y_i x_i||²/(4μ) over 0 ≤ α ≤ c (hinge); less Σ α_i²/(4c_i) over α ≥ 0 (squared hinge); or with the
+    entropies Σ c_i H(α_i/c_i), H of `LinearLoss.dual_terms`, in place of Σα over 0 ≤ α ≤ c (logistic). w = Σ α_i y_i x_i/(2μ).
 
     Parameters
     ----------
@@ -97,12 +97,12 @@ class LinearProblem:
     costs : ndarray (n,)
         c > 0; may be one number broadcast.
     mu : float
-        > 0.
+        μ > 0.
     loss : LinearLoss
         ℓ.
     free : bool
         The first column is of ones, and its coefficient is no part of ||w||²: the dual has the condition Σ α_i y_i = 0. For the
-        logistic loss.
+        logistic loss alone.
     """
 
     rows: Rows
@@ -133,7 +133,9 @@ class LinearProblem:
         return _PAIR_SECONDS * self.rows.entries**2 / max(n, 1) + _CUBE_SECONDS * float(min(n, p)) ** 3
 
     def outgrows_interior_point(self) -> bool:
-        """Return whether a method that reads the rows in blocks is estimated to be faster than an interior point method."""
+        """Return whether a method that reads the rows in blocks is estimated to be faster than an interior point method; True for
+        the logistic loss.
+        """
         n, p = self.rows.shape
         longest = 0.01 if self.rows.entries < 0.1 * n * p else 0.1  # seconds, of sparse and of dense rows
         return self.loss is LinearLoss.LOGISTIC or self.interior_point_seconds > longest
@@ -170,7 +172,7 @@ class LinearProblem:
         return self._balanced(clipped) if self.free else (clipped, None)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal:
-        """Return the objective at w and the dual value at the multipliers of ``margin``, with error bounds, in one pass.
+        """Return the objective at w and the dual value at the multipliers ``margin``, with error bounds, in one pass of the rows.
 
         The slacks are computed from w, so no constraint is violated.
         """
@@ -193,7 +195,8 @@ class LinearProblem:
                 dual += self.loss.dual_terms(alpha[part], costs)
                 gradient += block.T @ (alpha[part] * y)
                 weighed += float(norms @ alpha[part])
-                if distance is not None:  # an entropy, which is concave and 0 at both ends, moves by no more than that of the way
+                # an entropy is concave and 0 at both ends: over a distance it changes by at most the entropy of the distance
+                if distance is not None:
                     entropy_values, error = entropy(np.minimum(distance[part], 0.5 * costs), costs)
                     dual += Rounded(0.0, float((entropy_values + error).sum()) * (1.0 + gamma(stop - start)))
                     shift_error += float(norms @ distance[part])
@@ -225,8 +228,9 @@ class LinearProblem:
 class MulticlassProblem:
     """The problem min ½||W||² + Σ c_i ℓ(m_i), m_ik = (w_{y_i} - w_k)'x_i, ℓ = max_k (1 - m_k)_+ (``shared``) or Σ_k (1 - m_k)_+.
 
-    Dual: max Σα - ½||W(α)||², w_c(α) = Σ_i β_ic x_i, over α_ik ≥ 0, k ≠ y_i, and Σ_k α_ik ≤ c_i (``shared``) or α_ik ≤ c_i.
-    Arrays α of n × K have zeros at the own classes.
+    The maxima and sums are over k ≠ y_i. Dual: max Σα - ½||W(α)||² over α_ik ≥ 0, k ≠ y_i, with Σ_k α_ik ≤ c_i (``shared``) or
+    α_ik ≤ c_i. Row k of W(α) is Σ_i β_ik x_i, β_ik = -α_ik for k ≠ y_i and Σ_l α_il for k = y_i. Arrays α of n × K have zeros
+    at k = y_i, the own class of point i.
 
     Parameters
     ----------
@@ -270,7 +274,7 @@ class MulticlassProblem:
         return self.interior_point_seconds > 0.05
 
     def parts(self) -> Iterator[slice]:
-        """Yield ranges of points small enough that n × K work arrays take a few megabytes."""
+        """Yield ranges of points so small that an array of their points × K numbers takes 16 MB."""
         step = max(_PART // self.classes, 1)
         for start in range(0, self.n, step):
             yield slice(start, min(start + step, self.n))
@@ -314,7 +318,11 @@ class MulticlassProblem:
         return terms, terms - np.einsum("ik,ik->i", alpha, short)
 
     def free_multipliers(self, alpha: FloatArray, part: slice | IntArray) -> tuple[BoolArray, BoolArray]:
-        """Return the mask of multipliers at no bound of their own, and of points whose sum of multipliers is at its bound c_i."""
+        """Return the mask of the multipliers that are at none of their bounds, and of the points with Σ_k α_ik = c_i
+        (``shared``).
+
+        The second mask is of no points where each class has its own slack.
+        """
         costs = self.costs[part]
         if self.shared:
             return alpha > 0.0, alpha.sum(axis=1) >= costs * (1.0 - 1e-12)
@@ -378,14 +386,17 @@ class PiecewiseLinearLoss:
 
     @classmethod
     def ramp(cls, height: float, width: float, second_width: float = np.inf) -> PiecewiseLinearLoss:
-        """Return (h/d) (min{(1 - m)_+, d} + (1 - b - m)_+): a ramp of height h and width d that begins again below 1 - b."""
+        """Return (h/d) (min{(1 - m)_+, d} + (1 - b - m)_+), a ramp of ``height`` h and ``width`` d that rises again below 1 - b.
+
+        b is ``second_width``, at least d; without it the ramp is h from 1 - d down.
+        """
         values = np.array([height, 0.0])
         tail = height / width if second_width < np.inf else 0.0
         return cls(np.array([1.0 - width, 1.0]), values, values, tail, 1.0 - second_width)
 
     @classmethod
     def zero_one(cls, threshold: float) -> PiecewiseLinearLoss:
-        """Return the loss 1{m < t}."""
+        """Return the loss 1{m < t} of the threshold t."""
         return cls(np.array([threshold]), np.ones(1), np.zeros(1))
 
     @classmethod
@@ -452,14 +463,14 @@ class Budget:
 class EqualRates:
     """A parity restriction: the shares of positive scores of any two groups differ by at most ``epsilon``.
 
-    The score of a point is y_i a_i'w; a score of 0 counts on either side.
+    The score of point i is x_i'w; a score of 0 counts on either side.
 
     Parameters
     ----------
     groups : ndarray of int (n,)
         The group of each point, 0 to G - 1.
     labels : ndarray (n,)
-        y_i.
+        y_i: scores follow from signed rows a_i = y_i x_i by x_i'w = y_i a_i'w.
     epsilon : float
         The largest difference of two shares, ε ≥ 0.
     """
@@ -497,7 +508,9 @@ class EqualRates:
         return best_spread, best
 
     def signs(self, scores: FloatArray, tolerance: FloatArray) -> BoolArray:
-        """Return the mask of scores that count as positive; those within ``tolerance`` of 0 count where shares become equal."""
+        """Return the mask of the scores that count as positive; scores within ``tolerance`` of 0 take the side that makes the
+        shares of the groups differ least.
+        """
         positive, possible = scores > tolerance, scores >= -tolerance
         _, counts = self.nearest_counts(positive, possible)
         for g, count in enumerate(counts):
@@ -511,7 +524,7 @@ class MarginProblem:
     """The problem min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) under the restrictions ``lower`` to
     ``rates``, which branch and bound reads.
 
-    ||w||_X = min{||α||_1 : w = Σ_j α_j x_j}, the norm whose unit ball is the hull of the atoms ±x_j; 0 without atoms.
+    ||w||_X = min{||α||_1 : w = Σ_k α_k x_k}, the norm whose unit ball is the hull of the atoms ±x_k; 0 without atoms.
 
     Parameters
     ----------
@@ -523,16 +536,16 @@ class MarginProblem:
         ρ_i of all points, or of those with ``kinds`` 0.
     curvature : ndarray (p,)
         d_j ≥ 0.
-    atoms : ndarray (k, p)
-        x_j, of full rank on the columns that are not 0; none where there is no norm.
+    atoms : ndarray (K, p)
+        x_k, of full rank on the columns that are not 0; none where there is no norm.
     intercept : bool
-        Whether the first coefficient is a free intercept: its column of A is y, and no norm knows it.
+        Whether the first coefficient is a free intercept: its column of A is y, and neither squares nor norm contain it.
     lower, upper : ndarray (p,)
         lower ≤ w ≤ upper.
     integer : ndarray of bool (p,)
         w_j that must be integers.
     price : ndarray (p,)
-        π_j ≥ 0.
+        π_j ≥ 0, the cost of a w_j that is not 0.
     counted : ndarray of bool (p,)
         The w_j that count towards ``max_nonzeros``.
     max_nonzeros : int
@@ -546,7 +559,7 @@ class MarginProblem:
     rates : tuple of EqualRates
         Groups whose shares of positive scores must be close.
     other_losses : tuple of PiecewiseLinearLoss
-        ρ_i of points with ``kinds`` 1, 2, ...; kept points, budgets and rates are of points whose losses are not even.
+        ρ_i of points with ``kinds`` 1, 2, ...; kept points, budgets and rates name only points whose loss is not symmetric.
     kinds : ndarray of int (n,), optional
         The number of each point's loss; 0 for all without it.
     """
@@ -659,7 +672,7 @@ class BoxQP:
     Parameters
     ----------
     Z : ndarray (m, r)
-        Factor, C order; not read, and may have no columns, where ``gram`` or ``coarse`` is given.
+        The factor, in C order; not read, and may have no columns, where ``gram`` or ``coarse`` is given.
     q : ndarray (m,)
         Linear term.
     lower, upper : ndarray (m,)
@@ -671,9 +684,10 @@ class BoxQP:
     gram : ndarray (m, m), optional
         ZZ', in place of its factor: it saves time where r is about m or more.
     offset : float, optional
-        The model's form is the *dual* of this program: its optimum is ``offset`` - min f. None where the form is this program.
+        The model's form is the *dual* of this program: the form's optimum is ``offset`` less this program's. None where the form
+        is this program.
     coarse : CoarseFactor, optional
-        In place of Z where computing it is most of the work: half of that, half of the memory.
+        Z in single precision, in place of Z where computing it is most of the work: it takes half of the time and memory.
     """
 
     Z: FloatArray
@@ -693,7 +707,7 @@ class BoxQP:
 
     @property
     def width(self) -> int:
-        """Return the columns of Z, or m/2 if ZZ' is stored: a product with ZZ' takes twice as many multiplications a variable."""
+        """Return the columns of Z, or m/2 if ZZ' is stored: a product with ZZ' takes 2m times so many multiplications."""
         if self.coarse is not None:
             return int(self.coarse.Z.shape[1])
         return int(self.Z.shape[1]) if self.gram is None else (self.n + 1) // 2
@@ -709,7 +723,7 @@ class BoxQP:
         return np.asarray(self.Z @ (self.Z.T @ a) if self.gram is None else self.gram @ a)
 
     def submatrix(self, chosen: IntArray | BoolArray) -> FloatArray:
-        """Return a copy of the chosen rows and columns of ZZ', semidefinite; rounded if ``coarse`` is given."""
+        """Return a copy of the chosen rows and columns of ZZ', semidefinite; of the rounded Z if ``coarse`` is given."""
         if self.gram is not None:
             return np.asarray(self.gram[np.ix_(chosen, chosen)])
         rows = self.Z[chosen] if self.coarse is None else self.coarse.Z[chosen].astype(np.float64)
@@ -717,7 +731,7 @@ class BoxQP:
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """Return the diagonal of ZZ' + D."""
+        """Return the diagonal of ZZ' + D; of the rounded Z if ``coarse`` is given."""
         Z = self.Z if self.coarse is None else self.coarse.Z
         squares = np.einsum("ij,ij->i", Z, Z).astype(np.float64) if self.gram is None else np.diagonal(self.gram)
         return np.asarray(squares + self.ridge)
@@ -781,8 +795,8 @@ class SimplexQP:
     def gap(self, a: FloatArray, product: FloatArray | None = None) -> float:
         """Return the duality gap at a feasible a: a'∇ - Σ_g min_{i in g} ∇_i, ∇ = Qa + c.
 
-        Minimising the linearisation at a over the simplices bounds the optimum from below by
-        f(a) - gap (the Frank-Wolfe gap; for FW (12) it is a'K̃a - min_i (K̃a)_i).
+        Minimising the linearisation at a over the simplices bounds the optimum from below by f(a) - gap, the Frank-Wolfe gap. For
+        one simplex and c = 0 it is a'Qa - min_i (Qa)_i. ``product`` is Qa, where it is known.
         """
         gradient = (self.gram.product(a) if product is None else product) + self.c
         return float(a @ gradient - self.least_per_simplex(gradient).sum())
@@ -796,7 +810,7 @@ class SimplexQP:
         return smallest
 
     def multipliers(self, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ν_g = min_{i in g} ∇_i and ζ = ∇ - ν ≥ 0, multipliers of Σ_g a = 1 and of a ≥ 0: exactly stationary."""
+        """Return ν_g = min_{i in g} ∇_i and ζ_i = ∇_i - ν_g(i) ≥ 0, multipliers of Σ_g a = 1 and of a ≥ 0: exactly stationary."""
         nu = self.least_per_simplex(gradient)
         return nu, gradient - nu[self.groups]
 
@@ -859,7 +873,7 @@ class BoxEqualityQP:
 
 @dataclass(frozen=True, eq=False)
 class ZeroOneProblem:
-    """The 0-1 loss problem min Σ_j d_j w_j² + Σ_i λ_i 1{a_i'w < 1}, Conic (3).
+    """The 0-1 loss problem min Σ_j d_j w_j² + Σ_i λ_i 1{a_i'w < 1}: Cepeda, Gómez and Han (2024), (3).
 
     Parameters
     ----------
@@ -868,7 +882,7 @@ class ZeroOneProblem:
     weights : ndarray (n,)
         λ_i > 0.
     penalised : ndarray of bool (p,)
-        d_j: False for a free intercept, whose column of A is y.
+        d_j, 0 or 1: False for a free intercept, whose column of A is y.
     """
 
     A: FloatArray
@@ -883,9 +897,11 @@ class ZeroOneProblem:
 
 @dataclass(frozen=True, eq=False)
 class ConicProblem:
-    """The data of the conic relaxation: max over γ in Γ of min_w ||w||² + Σ_i φ_i(w), Conic (13)-(21).
+    """The data of the conic relaxation max over γ in Γ of min_w ||w||² + Σ_i φ_i(w): Cepeda, Gómez and Han (2024), (13)-(21).
 
-    φ_i is the 0-1 loss convexified by γ_i. Exactly one of ``lam`` (λ form) and ``kappa`` (κ form) is given.
+    Γ is the set of γ ≥ 0 with Σ γ_i a_i a_i' ⪯ M, M the metric of the norm. With r_i = 1 - a_i'w, φ_i(w) + γ_i r_i² is the convex
+    envelope, in r_i, of λ1{r_i > 0} + γ_i r_i² (`models.conic_bound`). Exactly one of ``lam`` (λ form) and ``kappa`` (κ form) is
+    given; in κ form a multiplier μ of the budget takes the place of λ.
 
     Parameters
     ----------
@@ -894,7 +910,7 @@ class ConicProblem:
     lam, kappa : float or None
         The cost λ of a violated margin, or the share κ of the margins that may be violated.
     metric : ndarray (p, p), optional
-        Metric of the norm w'Kw of the kernel form; the identity where it is not given.
+        M: K of the norm w'Kw in the kernel form; the identity where it is not given.
     """
 
     A: FloatArray
@@ -903,13 +919,13 @@ class ConicProblem:
     metric: FloatArray | None = None
 
 
-#: Size of entries from which products of their sums may overflow.
+#: Size of entries above which sums of products of them may overflow.
 _SQUARES_OVERFLOW = 1e100
 
 
 @dataclass(frozen=True, eq=False)
 class StiefelProblem:
-    """The problem max Tr(P'HP) + 2Tr(P'E) over n × d matrices P with P'P = I, NPSVC++ (19).
+    """The problem max Tr(P'HP) + 2Tr(P'E) over n × d matrices P with P'P = I: Zhang et al. (2024, NPSVC++), (19).
 
     Parameters
     ----------

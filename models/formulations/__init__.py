@@ -1,8 +1,9 @@
 """The formulations, one or a few related ones in a file, and their registry: ``models.formulations()`` is the table of all.
 
 Nothing is listed by hand: every module below this package that defines ``FORMULATIONS`` is found by a scan. Formulations of
-other packages and of the session are in the registry `EXTENSIONS`. Docstrings abbreviate four sources: *Conic* (Cepeda, Gómez,
-Han), *FW* (Frandi et al.), *MaxMin* (Luo et al.) and *NPSVC++* (Zhang et al.); records hold the full references.
+other packages and of the session are in the registry `EXTENSIONS`. Docstrings and statements abbreviate four sources: *Conic*
+(Cepeda, Gómez and Han, 2024), *FW* (Frandi et al., 2013), *MaxMin* (Luo et al., 2023) and *NPSVC++* (Zhang et al., 2024);
+records hold the full references.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class FormulationTable(Displayable, Tabular, Mapping[str, FormulationInfo]):
     ----------
     records : iterable of FormulationInfo
     failures : mapping of str to str, optional
-        Formulations of other packages that did not load, with the sentence that says why.
+        For each formulation of another package that did not load, the sentence that says why.
     """
 
     def __init__(self, records: Iterable[FormulationInfo], failures: Mapping[str, str] | None = None) -> None:
@@ -137,9 +138,9 @@ def get_formulation(name: str) -> FormulationInfo:
     Raises
     ------
     InputError
-        There is none; names the nearest that exist.
+        No formulation has this name or class; the message names the nearest ones.
     ExtensionError
-        Another package promises it, and it cannot be used.
+        Another package registers the formulation, but it cannot be loaded.
     """
     for info in built_in():
         if name in (info.name, info.key):

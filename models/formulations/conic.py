@@ -1,16 +1,22 @@
-"""`ConicSVM`, the semidefinite relaxation (21) of the 0-1-loss SVM of Cepeda, Gómez and Han ("Conic").
+"""`ConicSVM`, the semidefinite relaxation (21) of the 0-1-loss SVM of Cepeda, Gómez and Han, 2024 ("Conic").
 
-Its multipliers γ* strengthen other relaxations of the 0-1 loss (`relaxations.strengthen`).
+With a_i = y_i x_i, u_i = a_i'w and r_i = 1 - u_i it is
 
-*The dual.* The derivation is that of `models.conic_bound`: with S = I - Σγ_i x_i x_i' ⪰ 0 and g = Σ(v_i - 2γ_i) a_i,
+    min Tr W + λ Σz  over  x_i'W x_i - 2u_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i),  [1 w'; w W] ⪰ 0,  0 ≤ z ≤ 1,
+
+or, in κ form, with Σz ≤ κn in place of the cost λΣz. The multipliers γ* of its hull rows strengthen other relaxations of the 0-1
+loss (`relaxations.strengthen`).
+
+*The dual.* The derivation is that of `models.conic_bound`, whose g has the other sign: with S = I - Σγ_i x_i x_i' and γ in
+Γ = {γ ≥ 0 : S ⪰ 0}, the multipliers v_i of the rows that split r_i, and g = Σ(v_i - 2γ_i) a_i,
 D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Some optimal v is in these intervals*: let
 (γ, v) be optimal, v_i outside. Then z_i is 0 or 1, r_i ≠ 0 and v_i = 2γ_i r_i; hull row i is active with x_i'W x_i = u_i², so
 that (W - ww')a_i = 0. Set γ_i to γ' = 0 (r_i < 0) or γ' = λ/r_i² (z_i = 1), and v_i to 2γ' r_i: S changes by a multiple of
 a_i a_i', which keeps S(W - ww') = 0, and both sides of 2Sw = g by the same 2(γ_i - γ')u_i a_i. The new point satisfies every
 condition of optimality, and v_i is 0 or 2√(λγ').
 
-*The losses in cones.* With u_i = a_i'w and r_i = 1 - u_i = r_i⁺ - r_i⁻, z_i is the weight of the violated side of the margin and
-1 - z_i that of the other side:
+*The losses in cones.* With r_i = r_i⁺ - r_i⁻, z_i is the weight of the violated side of the margin and 1 - z_i that of the other
+side:
 
     r_i⁺ - r_i⁻ + u_i - 1 = 0,     s_i z_i ≥ (r_i⁺)²,     t_i (1 - z_i) ≥ (r_i⁻)².
 """
@@ -118,18 +124,18 @@ class ConicSVM(Model):
     lam : float or array_like (n,), optional
         λ > 0: the λ form; one for each point costs Σ λ_i z_i.
     kappa : float, optional
-        κ in [0, 1]: the κ form (Appendix C) drops λΣz and asks Σz ≤ κn. κ = 0 is the hard-margin problem,
-        compiled as the QP it is, since as an SDP it is weakly infeasible on non-separable data (no solver has a proof).
+        κ in [0, 1]: the κ form (Appendix C) drops λΣz and requires Σz ≤ κn. κ = 0 is the hard-margin problem, compiled as a QP:
+        as an SDP it is weakly infeasible on non-separable data (no solver has a proof).
     kernel : Kernel, optional
-        Kernel form (Appendix A): x_i is replaced by the column K_i of K_ij = y_i y_j (k_ij + 1), ``w`` stands for α,
-        ``W`` for A, Tr W for <K, A>. X needs no constant column then.
+        Kernel form (Appendix A): x_i is replaced by the column K_i of K_ij = y_i y_j (k_ij + offset), ``w`` stands for the
+        paper's α, ``W`` for its A, and <K, W> for Tr W. X needs no constant column then.
     offset : float
         K_ij = y_i y_j (k_ij + offset), ≥ 0: 1 for a penalised intercept, 0 for none, as Appendix A is printed.
     intercept : {"penalised", "free"}
         ``free`` leaves the first coefficient b, of a column of ones, out of the trace and bounds it: W_11 ≤ B².
     intercept_bound : float, optional
-        B > 0, with a free intercept: the bound is that of `ZeroOneSVM` with |b| ≤ B. By default B = 1 + max||x_i|| √UB, which
-        an optimal b keeps (λ form), with UB the cost of w = 0 and b = ±1.
+        B > 0, with a free intercept: the optimum bounds that of `ZeroOneSVM` with |b| ≤ B. By default B = 1 + max||x_i|| √UB,
+        which some optimal b satisfies (λ form): UB is the lesser cost of w = 0 with b = ±1, and x_i is without its one.
 
     Notes
     -----
@@ -139,10 +145,10 @@ class ConicSVM(Model):
 
     With a free intercept there is also ``bounded``: B² - W_11 ≥ 0, without which W_11 = ∞ at no cost would make every hull row
     slack and the optimum 0 (`StrongestConic`). Its multiplier ρ is a price of b², so that the bound is the one of a penalised
-    intercept at this price, less ρB². It is positive in λ form, 0 in κ form from B² = 1/κ - 1 on, and small for a large B: big-M,
-    `hulls` and `rank-one` bound such problems better.
+    intercept at this price, less ρB². The optimum is positive in λ form, 0 in κ form for B² ≥ 1/κ - 1, and small for a large B:
+    the relaxations big-M, `hulls` and `rank-one` bound such problems better.
 
-    With one λ the bound is the closed-form dual's, with one for each point the Lagrangian's.
+    The bound is that of the closed-form dual; for κ = 0 and for one λ for each point it is the Lagrangian's.
 
     **Errata**: (14) has a stray "-1" inside the last square; the proof of Proposition 1 drops γ_i; that of Theorem 2 sums W_jj
     to n for p, and has -V = A for -V = S.
@@ -150,9 +156,9 @@ class ConicSVM(Model):
     Raises
     ------
     InputError
-        Wrong shapes, non-finite data, labels, not exactly one of λ and κ, λ ≤ 0, κ outside [0, 1], offset < 0, or an offset
-        without a kernel. A free intercept without a first column of ones, with a kernel, with κ = 0 (`HardMarginSVM` has one), or
-        with κ and no B; B ≤ 0, or B with a penalised intercept.
+        Wrong shapes, non-finite data, labels that are not -1 and +1, not exactly one of λ and κ, λ ≤ 0, κ outside [0, 1],
+        offset < 0, or an offset other than 1 without a kernel. A free intercept without a first column of ones, with a kernel,
+        with κ = 0 (`HardMarginSVM` has one), or with κ and no B; B ≤ 0, or B with a penalised intercept.
     """
 
     X: Points
@@ -257,12 +263,12 @@ class ConicSVM(Model):
 
     @property
     def value_at_zero(self) -> float:
-        """Return Σ λ_i in the λ form: w = 0 violates every margin."""
+        """Return Σ λ_i in the λ form, since w = 0 violates every margin; infinity in the κ form."""
         return float("inf") if self.lam is None else float(np.sum(np.broadcast_to(self.lam, self.y.shape)))
 
     @property
     def has_point_costs(self) -> bool:
-        """Return whether points have costs of their own."""
+        """Return whether λ is given for each point."""
         return np.ndim(self.lam) > 0  # type: ignore[arg-type]
 
     @property
@@ -272,7 +278,7 @@ class ConicSVM(Model):
         return 12 * n * (svec_size(p) + 2 * p) if not self.is_hard_margin else 12 * n * p + 8 * p * p
 
     def view(self, kind: type[V]) -> V | None:
-        """Return the `ConicProblem` view (κ > 0, or one λ; a penalised intercept); None for another kind."""
+        """Return the `ConicProblem` view of κ > 0, or of one λ, with a penalised intercept; None for other kinds and models."""
         if kind is not ConicProblem or self.is_hard_margin or self.has_point_costs or self.free:
             return None
         return self._conic_problem  # type: ignore[return-value]
@@ -351,7 +357,8 @@ class ConicSVM(Model):
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Return the closed-form dual value at γ (the ``hull`` multipliers) scaled into Γ; see `models.conic_bound`.
 
-        The ``split`` multipliers v are tried first; they are improved only where they leave a relative gap above 1e-9.
+        The ``split`` multipliers v are tried first; with a penalised intercept they are improved only where they leave a relative
+        gap above 1e-9. For κ = 0 and for costs of points the bound is the Lagrangian's.
         """
         if self.is_hard_margin or self.has_point_costs:
             return super().bound(x, multipliers)
@@ -404,8 +411,8 @@ class ConicSVM(Model):
         return Bound(bound.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)", bound.error)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Return the certificate of the SDP's form without its n × p(p + 1)/2 hull rows; None where there is no `ConicProblem`
-        view: for the hard margin, costs of points and a free intercept.
+        """Return objective, residuals and bound of a point of the SDP without its n × p(p + 1)/2 hull rows; None where there is
+        no `ConicProblem` view: for the hard margin, costs of points and a free intercept.
 
         Residuals of the multipliers are not computed; the bound is proved from them all the same.
         """
@@ -431,7 +438,7 @@ class ConicSVM(Model):
         return value if self.lam is None else value + float(np.sum(self.lam * x[end : end + n]))
 
     def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
-        """Return the second over the first eigenvalue of W: (near) zero where the relaxation is exact, W = ww'."""
+        """Return the second largest over the largest eigenvalue of W: (near) zero where the relaxation is exact, W = ww'."""
         if self.is_hard_margin:
             return 0.0
         eigenvalues = np.linalg.eigvalsh(values["W"])

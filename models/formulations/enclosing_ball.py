@@ -1,4 +1,8 @@
-"""`MEBDual`, the dual of the minimum enclosing ball of points, FW (15) (Frandi et al.), which core vector machines solve."""
+"""`MEBDual`, the dual of the minimum enclosing ball of points, (15) of Frandi et al., 2013 ("FW").
+
+Core vector machines solve it. The ball is min r² over the centre c and r with ||φ_i - c||² ≤ r², φ_i the image of x_i in the
+kernel's feature space.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +27,19 @@ from .svm_duals import SimplexModel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MEBDual(SimplexModel):
-    """Dual of the minimum enclosing ball: max Φ(a) = Σ a_i k_ii - a'Ka over the unit simplex, FW (15).
+    """Dual of the minimum enclosing ball: max Φ(a) = Σ a_i k_ii - a'Ka over the unit simplex, K_ij = k_ij = φ_i'φ_j, FW (15).
 
-    The optimal value is the squared radius; the centre is c = Σ a_i φ(x_i). **Erratum**: FW (16) prints
-    r*² = Σ a_i a_j φ_i'φ_j, which is ||c*||²; r*² = Φ(a*).
+    The optimal value is the squared radius r*²; the centre is c = Σ a_i φ_i. **Erratum**: FW (16) prints r*² = Σ a_i a_j φ_i'φ_j,
+    which is ||c*||²; r*² = Φ(a*).
 
     Parameters
     ----------
     X : array_like (n, p)
         Dense or CSR; the kernel matrix with ``kernel=Precomputed()``.
     kernel : Kernel or callable
+        k, the inner product of feature space.
     y, C : optional
-        Both given: the ball of the points (y_i φ_i, y_i, e_i/√C), whose kernel is the L2-SVM's K̃
+        Both given: the ball of the points (y_i φ_i, y_i, e_i/√C), e_i the i-th unit vector, whose kernel is that of `L2SVMDual`
         (`MEBDual.labelled`).
 
     Notes

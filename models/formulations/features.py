@@ -205,7 +205,7 @@ class Images(Features):
         return np.column_stack([np.ones(inner.shape[0]), inner]) if self.intercept else inner
 
     def products(self, w: FloatArray, X: object) -> FloatArray:
-        """Return the scores Σ β_i k(x_i, x) of new points, plus the intercept if any."""
+        """Return the scores Σ β_i k(x_i, x) of new points, β the weights of the points that w stands for, plus the intercept."""
         return self.coordinates.scores(w[1:], X) + w[0] if self.intercept else self.coordinates.scores(w, X)
 
     def squares(self, X: object) -> FloatArray:
@@ -214,7 +214,7 @@ class Images(Features):
 
 
 def images_of(kernel: object, X: Points) -> Images:
-    """Return the kernel features of X, after a one for the intercept; ``kernel`` itself if it is `Images` with the rows X."""
+    """Return the kernel features of X, after a one for the intercept; ``kernel`` itself if it is `Images` whose rows are X."""
     if isinstance(kernel, Images):
         if X is kernel.rows or np.array_equal(X, kernel.rows):
             return kernel

@@ -42,7 +42,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HingeSVM(Model):
-    """The SVM with the hinge loss: min ||w||² + Σ_i λ_i (1 - y_i x_i'w)_+, Conic (2).
+    """The SVM with the hinge loss: min ||w||² + Σ_i λ_i (1 - y_i x_i'w)_+, (2) of Cepeda, Gómez and Han, 2024 ("Conic").
 
     Relation to the usual parameter: dividing by two gives ½||w||² + C Σ ξ with C = λ/2. The intercept, a constant
     column of X, is penalised like every other weight.
@@ -55,7 +55,7 @@ class HingeSVM(Model):
     y : array_like (n,)
         Labels -1, +1.
     lam : float or array_like (n,)
-        λ > 0; one for each point gives the weights λ/M_i of the relaxed big-M model, Conic (4).
+        λ > 0; with one for each point, λ/M_i is the continuous relaxation of `ZeroOneSVM` with big-M constants M_i, Conic (4).
 
     Notes
     -----

@@ -1,4 +1,8 @@
-"""The base class of `ZeroOneSVM` and `RampSVM`, whose points may violate their margins at a cost, with valid big-M constants."""
+"""The base class of `ZeroOneSVM` and `RampSVM`, whose points may violate their margins at a cost, with valid big-M constants.
+
+The margin of point i is u_i = y_i x_i'w. z_i = 0 requires u_i ≥ 1 (less a slack, for the ramp), by a row u_i ≥ 1 - M_i z_i with
+M_i from UB, the objective of a known feasible point; z_i = 1 costs λ_i, or at most κn of the z_i are 1.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ from .margin.activity_bounds import LEVEL_TOLERANCE, capped_bound, largest_valid
 
 @dataclass(frozen=True, eq=False)
 class ZeroOneBudget:
-    """The problem min Σ_j d_j w_j² subject to a_i'w ≥ 1 for all points but k, the κ form of `ZeroOneSVM`: a view for algorithms.
+    """The problem min Σ_j d_j w_j² subject to a_i'w ≥ 1 for all but at most k points, a view of the κ form of `ZeroOneSVM`.
 
     Parameters
     ----------
@@ -48,7 +52,7 @@ class ZeroOneBudget:
     budget : int
         k.
     penalised : ndarray of bool (p,)
-        d_j: False for a free intercept, whose column of A is y.
+        d_j, 0 or 1: False for a free intercept, whose column of A is y.
     """
 
     A: FloatArray
@@ -56,7 +60,7 @@ class ZeroOneBudget:
     penalised: BoolArray
 
 
-#: Distance within which κn counts as a whole number: 0.29 · 100 is none in floating point.
+#: Relative distance within which κn counts as a whole number: 0.29 · 100 is below 29 in floating point.
 _WHOLE = 1e-9
 
 
@@ -67,7 +71,7 @@ def allowed_violations(kappa: float, n: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ViolationCosts:
-    """The costs of violated margins: one for each in the objective (λ form), or none for ⌊κn⌋ of them and no more (κ form).
+    """The costs of violated margins: λ_i each (λ form), or no cost and at most ⌊κn⌋ of them (κ form).
 
     Parameters
     ----------
@@ -159,7 +163,7 @@ class MarginViolationModel(Model):
     intercept: Literal["penalised", "free"]
 
     def _check_margins(self, X: Points) -> None:
-        """Check what the two have in common, and keep it as arrays; ``X`` are the rows that w multiplies."""
+        """Check and set the fields that both formulations have; ``X`` are the rows that w multiplies."""
         n = X.shape[0]
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, n))
@@ -250,7 +254,13 @@ class MarginViolationModel(Model):
 
     @cached_property
     def big_m_values(self) -> FloatArray:
-        """Return M_i in use: the given ones, or 1 + ||x_i|| √(UB - `cost.point_costs`) [+ |b|max]; the model's notes say why."""
+        """Return M_i in use: the given ones, or 1 + ||x_i|| √(UB - `cost.point_costs`) [+ |b|max]; the model's notes say why.
+
+        Raises
+        ------
+        UnsupportedModelError
+            No M is given and no feasible point is known (κ form).
+        """
         n = self.X.shape[0]
         if self.given_big_m is not None:
             return as_vector(self.given_big_m, n, "big_m")
@@ -264,7 +274,7 @@ class MarginViolationModel(Model):
         return np.asarray(valid + self.intercept_bound if self.free else valid)
 
     def _valid_at(self, value: float) -> bool:
-        """Return whether no point that costs at most so much is cut off by the given M."""
+        """Return whether the given M cut off no point of at most this objective value."""
         margin = 1.0 + self._penalised_norms * np.sqrt(np.maximum(value - self.cost.point_costs, 0.0))
         if self.free:
             margin = margin + self._intercept_bound_at(value)

@@ -1,4 +1,7 @@
-"""`MaxMinSVM`, (10) of Luo et al. ("MaxMin"): the SVM and the kernel parameter at which the classes' hulls are farthest apart."""
+"""`MaxMinSVM`, (10) of Luo et al., 2023 ("MaxMin"): the SVM and the kernel parameter that separate the classes' hulls the most.
+
+The problem is max over γ of min over a in two unit simplices of ½a'(G(γ) + I/C)a, G_ij = y_i y_j k_γ(x_i, x_j).
+"""
 
 from __future__ import annotations
 
@@ -77,8 +80,9 @@ class MaxMinProblem(ABC):
     """The view of `MaxMinSVM` for its outer algorithm: the inner problem at any parameter θ, and the derivative of its optimal
     value.
 
-    Envelope theorem: f(θ) = min_a ½a'Q(θ)a is differentiable where the minimiser is unique (I/C makes it so), with
-    f'(θ) = ½a'Q'(θ)a = ½ Σ a_i a_j y_i y_j ∂k_θ(x_i, x_j)/∂θ at that minimiser.
+    The inner problem is f(θ) = min_a ½a'Q(θ)a over two unit simplices, Q_ij = y_i y_j k_θ(x_i, x_j) + δ_ij/C. Envelope theorem: f
+    is differentiable where the minimiser is unique (I/C makes it so), with f'(θ) = ½a'Q'(θ)a = ½ Σ a_i a_j y_i y_j
+    ∂k_θ(x_i, x_j)/∂θ at that minimiser. Methods take θ as ``gamma``.
 
     Parameters
     ----------
@@ -250,7 +254,7 @@ def _distances(X: FloatArray) -> FloatArray:
 
 
 V = TypeVar("V")
-#: MaxMin's own start and range of γ.
+#: The paper's start and range of γ.
 _GAMMA0, _LOWER, _UPPER = 0.004, 2.0**-15, 2.0**3
 
 
@@ -315,14 +319,15 @@ class MaxMinSVM(Model):
     Without a grid there is no ``form`` (``at(gamma).form`` is the inner problem's); a result's certificate is that of the inner
     problem at the final value. With one the form maximises Σ_g (p_g + q_g - s_g) over blocks ``share`` (λ in the unit simplex,
     1 at the chosen value), ``a`` (one row for each value), ``p``, ``q`` and ``s``, under 2 λ_g s_g ≥ a_g'Q_g a_g (rotated cones
-    ``value_g``) and (Q_g a_g)_i ≥ p_g where y_i = 1, ≥ q_g where y_i = -1 (``edges``). A kernel that grows with its parameter
+    ``value_g``, Q_g = G + I/C at the g-th value) and (Q_g a_g)_i ≥ p_g where y_i = 1, ≥ q_g where y_i = -1 (``edges``). A kernel
+    that grows with its parameter
     without bound (a polynomial one) moves the hulls apart by its scale alone and ends at the upper end of the range.
 
     Raises
     ------
     InputError
-        As `ConvexHullsDual`; a parameter that the kernel does not have; a range that leaves what the parameter allows; not
-        lower ≤ gamma0 ≤ upper.
+        As `ConvexHullsDual`; a parameter that the kernel does not have; a range or a grid that leaves what the parameter allows,
+        or a grid of one γ for each feature; not lower ≤ gamma0 ≤ upper.
     """
 
     X: Points
@@ -510,7 +515,7 @@ class MaxMinSVM(Model):
         return Bound(-max(ends), "the largest inner objective at the multipliers, scaled to weights of the points", error)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Return the value of the grid with the largest share."""
+        """Return the value of the grid with the largest share, by the parameter's name; empty without a grid."""
         if self.grid is None or "share" not in values:
             return {}
         return {self._plain: float(self.grid[int(np.argmax(values["share"]))])}

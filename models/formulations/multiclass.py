@@ -49,7 +49,7 @@ class ClassLoss(ABC):
     constraints : tuple of Line
         The printed rows and bounds of its variables.
     dual : Line or None
-        The printed conditions on the multipliers α_ik ≥ 0 of the margins beyond their sums; None where there is no dual.
+        The printed upper bounds of the multipliers α_ik ≥ 0 of the margins, or of their sums; None where there is no dual.
     """
 
     convex: ClassVar[bool] = True
@@ -66,7 +66,10 @@ class ClassLoss(ABC):
 
     @abstractmethod
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
-        """Add variables, rows ``margin`` and cost; ``rows_per_point`` rows of ``margins`` belong to each point."""
+        """Add variables, rows ``margin`` and cost; ``rows_per_point`` rows of ``margins`` belong to each point.
+
+        ``big_m`` (n,) are constants M_i, which the 0-1 loss reads.
+        """
 
     @abstractmethod
     def repaired_multipliers(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
@@ -158,7 +161,10 @@ class WestonWatkins(ClassLoss):
 
 @dataclass(frozen=True)
 class ZeroOneClasses(ClassLoss):
-    """The 0-1 loss 1{some m_ik < 1}: a point costs c_i unless it beats every other class by 1, in one mixed-integer program."""
+    """The 0-1 loss 1{some m_ik < 1}: a point costs c_i unless its own class's score beats every other one by 1.
+
+    The mixed-integer program is (3) of Cepeda, Gómez and Han, 2024 ("Conic"), with the margins of Crammer and Singer.
+    """
 
     convex = False
     title = "0-1 loss"
@@ -227,13 +233,13 @@ class MulticlassSVM(Model):
     X : array_like (n, p)
         Rows are samples, taken literally; a constant column is the intercepts', penalised like every other weight.
     y : array_like (n,)
-        Labels of two or more classes, of any kind; ``classes`` are they in order.
+        Labels of two or more classes, of any kind; ``classes`` holds the different ones in order.
     loss : {"crammer-singer", "weston-watkins", "zero-one"}
         max_k (1 - m_ik)_+; Σ_k (1 - m_ik)_+; or 1{some m_ik < 1}, with binaries.
     sample_weight : float or array_like (n,)
         c > 0.
     kernel : Kernel, optional
-        As for `Margin`: coordinates in feature space after a one for the intercept.
+        As for `Margin`: x_i is replaced by coordinates in feature space, after a one for the intercept.
 
     Notes
     -----
@@ -390,7 +396,7 @@ class MulticlassSVM(Model):
         return {"W": W, **self._loss.slack(self.margins(W))}
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return all blocks from ``W``."""
+        """Return all blocks, computed from ``W`` where only it is given."""
         return dict(values) if len(values) > 1 else self.with_best_auxiliaries(values)
 
     def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -398,7 +404,9 @@ class MulticlassSVM(Model):
         return {"W": values["W"], **self._loss.slack(self.margins(values["W"]))}
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return the dual value at the multipliers of ``margin``, moved into the dual's feasible set."""
+        """Return the dual value at the multipliers of ``margin``, moved into the dual's feasible set; for the 0-1 loss the
+        Lagrangian's bound.
+        """
         if not self._loss.convex:
             return super().bound(x, multipliers)
         if multipliers is None or "margin" not in multipliers:

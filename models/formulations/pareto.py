@@ -1,4 +1,4 @@
-"""`ParetoQP`, (20) of Zhang et al. ("NPSVC++"): weights of objectives whose combined gradient is a descent direction of all."""
+"""`ParetoQP`, (20) of Zhang et al., 2024 ("NPSVC++"): weights of objectives whose combined gradient descends in each of them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ GradientKind: TypeAlias = Literal["embedded", "printed"]
 
 
 def manifold_gradient(P: FloatArray, G: FloatArray, kind: GradientKind = "embedded") -> FloatArray:
-    """Return the gradient on the Stiefel manifold of a function whose Euclidean gradient at P is G.
+    """Return the gradient on the Stiefel manifold, P'P = I, of a function whose Euclidean gradient at P is G.
 
     ``"embedded"``: G - ½P(P'G + G'P), the projection of G on the tangent space. ``"printed"``: (GP' - PG')P, the gradient of the
     canonical metric. **Erratum**: with (GP' - PG')P, which is printed, and the Frobenius norm of (20), Theorem 2 fails, since
-    <G, Δ> is not <grad, Δ> then: the combination may raise an objective.
+    <G, Δ> is not <grad, Δ> then: the combination may raise an objective. Another ``kind`` raises `InputError`.
     """
     if kind == "embedded":
         return stiefel_gradient(P, G)
@@ -43,7 +43,7 @@ class ParetoQP(SimplexModel):
     """The problem min ½||Σ τ_l grad_l||² - γ Σ τ_l J_l over τ in the unit simplex, NPSVC++ (20).
 
     With γ = 0 (Theorem 2) either the optimum is 0 and the point is Pareto stationary, or Δ = -Σ τ_l grad_l has
-    <grad_l, Δ> ≤ -||Δ||² for every l: a common descent direction. γ > 0 adds the ascent of the dual Σ τ_l J_l.
+    <grad_l, Δ> ≤ -||Δ||² for every l: a common descent direction. γ > 0 also gives weight to objectives J_l that are large.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class RampSVM(MarginViolationModel):
     u_i = y_i x_i'w: Brooks (2011).
 
     *Relation to the ramp loss.* For given w the best (ξ_i, z_i) is ((1 - u_i)_+, 0) where u_i ≥ -1 and (0, 1) where u_i < -1, so
-    the cost is λ_i min((1 - u_i)_+, 2). This ramp reaches 2; that of Conic, Figure 1, is min((1 - u)_+, 1)
+    the cost is λ_i min((1 - u_i)_+, 2). This ramp reaches 2; that of Cepeda, Gómez and Han (2024), Figure 1, is min((1 - u)_+, 1)
     (`relaxations.ramp_loss`). Against the 0-1 loss: 1{u < 0} ≤ min((1 - u)_+, 2) ≤ 2·1{u < 1}, so the optimum is at most that of
     `ZeroOneSVM` with 2λ.
 
@@ -49,7 +49,7 @@ class RampSVM(MarginViolationModel):
     intercept : {"free", "penalised"}
         Whether the first column's weight is left out of the norm (as Brooks does; X then needs a first column of ones) or not.
     encoding : {"bigm", "indicator"}
-        Rows u_i ≥ 1 - ξ_i - M_i z_i, or indicator constraints.
+        Rows u_i ≥ 1 - ξ_i - M_i z_i, or indicator constraints z_i = 0 ⇒ u_i ≥ 1 - ξ_i.
 
     Notes
     -----
@@ -110,7 +110,7 @@ class RampSVM(MarginViolationModel):
 
     @property
     def incumbent_source(self) -> str:
-        """Return the source of that feasible value in words: the given bound, or a trivial point."""
+        """Return the source of `incumbent_value` in words: the given bound, or a trivial point."""
         return "given" if self.upper_bound is not None else "w = 0, b = ±1" if self.free else "w = 0"
 
     @property

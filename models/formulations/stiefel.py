@@ -1,4 +1,4 @@
-"""`StiefelQP`, a quadratic over matrices with orthonormal columns (the Stiefel manifold): (19) of Zhang et al. ("NPSVC++")."""
+"""`StiefelQP`, a quadratic over matrices with orthonormal columns (Stiefel manifold): (19) of Zhang et al., 2024 ("NPSVC++")."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ V = TypeVar("V")
 def polar(M: FloatArray) -> FloatArray:
     """Return the nearest matrix with orthonormal columns, M (M'M)^-½: the maximiser of <M, P> over P'P = I.
 
-    By the d × d Gram matrix, n d² operations; by the singular values of M where those of M'M lose more than five digits. Where M
-    has no full column rank any completion maximises; the SVD gives one.
+    By the d × d Gram matrix, n d² operations; by the SVD of M where its singular values differ by a factor of 1e5 or more. Where
+    M has no full column rank any completion maximises; the SVD gives one.
 
     Parameters
     ----------
     M : ndarray (n, d)
-        Of rank d.
+        d ≤ n; the maximiser is unique for rank d.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def orthonormality(label: str, shape: tuple[int, int], width: int, first: int = 
 class StiefelQP(Model):
     """The problem max Tr(P'HP) + 2Tr(P'E) over n × d matrices with P'P = I, NPSVC++ (19); stated and reported as a minimum.
 
-    Nonconvex: an answer is a stationary point. With E = 0 it is the sum of the d largest eigenvalues; with d = n - 1 or more
-    columns the problem is still well posed, d > n has no feasible point.
+    Nonconvex: an answer is a stationary point. For E = 0 the maximum is the sum of the d largest eigenvalues of H. No P is
+    feasible for d > n.
 
     Parameters
     ----------
@@ -100,8 +100,7 @@ class StiefelQP(Model):
     -----
     Form: the objective is a quadratic of the block ``P`` (n, d); ``orthonormal`` are the bilinear equalities p_i'p_j = δ_ij,
     i ≤ j: Gurobi, SCIP and nonlinear solvers take it. The certificate holds the objective -Tr(P'HP) - 2Tr(P'E), the residual
-    max |P'P - I|, and as dual residual ||grad|| / max(1, ||2(HP + E)||), grad the Riemannian
-    gradient.
+    max |P'P - I|, and as dual residual ||grad|| / max(1, ||2(HP + E)||), grad the Riemannian gradient (`stiefel_gradient`).
 
     Raises
     ------

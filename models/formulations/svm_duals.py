@@ -1,6 +1,8 @@
 """Duals of support vector machines with kernels: of the L1-SVM, of the L2-SVM, and the nearest points of two convex hulls.
 
 `SimplexModel` is the base class of convex quadratic programs over unit simplices, `KernelSVMDual` that of duals with a kernel.
+Equations are those of Frandi et al., 2013 ("FW") and of Luo et al., 2023 ("MaxMin"). φ_i is the image of x_i in the kernel's
+feature space, k_ij = φ_i'φ_j, e_i the i-th unit vector, and ∇ the gradient of the objective.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ class SimplexModel(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return the bound -½a'Qa + Σ_g min_{i in g} (Qa + c)_i at the point moved into the simplices, without multipliers.
+        """Return the bound -½a'Qa + Σ_g min_{i in g} (Qa + c)_i over the simplices g, at the point moved into them; multipliers
+        are not read.
 
         The tangent at a lies below a convex quadratic, and its least value on a simplex is at a vertex: the Frank-Wolfe gap.
         """
@@ -117,6 +120,7 @@ class KernelSVMDual(Model):
     C : float
         Cost of slack, or of squared slack, > 0.
     kernel : Kernel or callable
+        k, the inner product of feature space.
     sample_weight : array_like (n,), optional
         Factors s_i > 0 of C for each point.
     """
@@ -165,8 +169,9 @@ class L1SVMDual(KernelSVMDual):
     y : array_like (n,)
         Labels -1, +1.
     C : float
-        > 0.
+        C > 0.
     kernel : Kernel or callable
+        k.
     sample_weight : array_like (n,), optional
         s_i > 0: ξ_i costs C s_i, so a_i ≤ C s_i.
 
@@ -236,7 +241,9 @@ class L1SVMDual(KernelSVMDual):
         return other
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return -½a'Qa + min ∇'x' over the feasible x', at the point or (1 + ε) times it, which is better; no multipliers."""
+        """Return the better of the bounds -½a'Qa + min ∇'x' over the feasible x' at the point a and at (1 + ε)a; multipliers are
+        not read.
+        """
         if x is None:
             return Bound(-np.inf, "no point")
         convexity = self.form.convexity
@@ -352,8 +359,9 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
     y : array_like (n,)
         Labels -1, +1.
     C : float
-        > 0.
+        C > 0.
     kernel : Kernel or callable
+        k.
     sample_weight : array_like (n,), optional
         s_i > 0: ξ_i² costs C s_i, so K̃ has δ_ij/(C s_i). A point of weight k is worth k copies of it: copies share a_i.
 
@@ -465,8 +473,9 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
     y : array_like (n,)
         Labels -1, +1.
     C : float
-        > 0.
+        C > 0.
     kernel : Kernel or callable
+        k.
     sample_weight : array_like (n,), optional
         s_i > 0: G + I/C becomes G + diag(1/(C s_i)). A point of weight k is worth k copies of it: copies share a_i.
 
@@ -475,9 +484,9 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
     Form: block ``a`` ≥ 0; constraint ``sum``: row 0 the positive class, row 1 the negative one; their multipliers are
     p = min_+ ∇ and q = min_- ∇ at an optimum. Gap at a feasible a: a'Qa - min_+ (Qa) - min_- (Qa), Q = G + I/C.
     Decision, MaxMin (4)-(6): sign(Σ y_i a_i k(x_i, x) - (p* + q*)/2), where p* and q* are the scores' edges of the two classes:
-    p* is Σ_j y_j a_j k_ij + a_i/C averaged over the positive support vectors and q* is Σ_j y_j a_j k_ij - a_i/C averaged over
-    the negative ones, so that rounding in one support vector does not decide. **Erratum**: p* of MaxMin (5) is -p of (13);
-    q* = q.
+    p* is the mean of Σ_j y_j a_j k_ij + a_i/C over the positive points and q* the mean of Σ_j y_j a_j k_ij - a_i/C over the
+    negative ones, both weighted by a, so that rounding in one support vector does not decide. **Erratum**: p* of MaxMin (5) is -p
+    of (13); q* = q.
 
     Raises
     ------

@@ -33,15 +33,15 @@ Encoding: TypeAlias = Literal["bigm", "indicator", "strengthened"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ZeroOneSVM(MarginViolationModel):
-    """The SVM with the 0-1 loss: min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary, Conic (3); or min ||w||² with
-    Σz ≤ κn instead of the cost.
+    """The SVM with the 0-1 loss: min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary; or min ||w||² with Σz ≤ κn instead of
+    the cost. It is (3) of Cepeda, Gómez and Han, 2024 ("Conic").
 
-    The loss counts margin violations u_i = y_i x_i'w < 1; misclassified points (u_i < 0) are reported beside it.
+    The loss counts margin violations u_i = y_i x_i'w < 1; `summary` also counts the misclassified points, u_i < 0.
 
     Parameters
     ----------
     X : array_like (n, p)
-        Taken literally; the conic paper's data carry a constant first column.
+        Taken literally; the paper's data carry a constant first column.
     y : array_like (n,)
         Labels -1, +1.
     lam : float or array_like (n,), optional
@@ -54,27 +54,27 @@ class ZeroOneSVM(MarginViolationModel):
         Objective of a known feasible point, which tightens M. UB is the least of it, the incumbent's objective and those of the
         trivial points (w = 0; with a free intercept also b = ±1).
     intercept : {"penalised", "free"}
-        Whether the constant column's weight is part of ||w||² (Conic) or not (Brooks; ½||w||² + C Σz with λ = 2C).
+        Whether the constant column's weight is part of ||w||² (Conic) or not (Brooks, 2011; ½||w||² + C Σz with λ = 2C).
         "free" needs a first column of ones.
     encoding : {"bigm", "indicator", "strengthened"}
-        How z_i = 0 ⇒ u_i ≥ 1 is said: rows with M_i, Conic (3), or indicators where no M is known; indicators, (5a)-(5b); or
+        How z_i = 0 ⇒ u_i ≥ 1 is stated: rows with M_i, Conic (3), or indicators where no M is known; indicators, (5a)-(5b); or
         the mixed-integer second-order cone program of `models.formulations.zero_one_encodings`. All have the same optimum.
     gamma : array_like (n,), optional
-        γ in Γ of the strengthened encoding (`relaxations.strengthen` finds γ*).
+        γ ≥ 0 with I - Σ γ_i x_i x_i' ≻ 0, for the strengthened encoding; `relaxations.strengthen` finds the best one, γ*.
     rows : {"bigm", "cone"}
-        What the strengthened encoding keeps for *every* point, whatever its γ_i: the row with M_i, or its cones, whose cost γ_i
-        may be 0.
+        What *every* point has in the strengthened encoding, whatever its γ_i: the row with M_i, or its cones, whose cost γ_i may
+        be 0.
     incumbent : array_like (p,), optional
         A classifier; its objective counts as a feasible value UB, and `start` is its point.
     kappa : float, optional
-        κ in [0, 1]: the cardinality form, at most ⌊κn⌋ margins violated and no λ, as in `ConicSVM`. It can be infeasible. Its
-        big-M needs a known feasible point (``upper_bound``, ``incumbent``, or ``big_m``), which "zero-one-bb" does not.
-
+        κ in [0, 1]: the cardinality form, at most ⌊κn⌋ margins violated and no λ, as in `ConicSVM`. It can be infeasible. M
+        follows from a known feasible point (``upper_bound`` or ``incumbent``); without one and without ``big_m`` the form has
+        indicators. "zero-one-bb" needs neither.
     kernel : Kernel, optional
         Conic (23)-(24): the same problem over the points' images, in coordinates of their span (`models.kernels.feature_map`)
-        after a one for the intercept, which makes k + 1 of the kernel where it is penalised. ``X`` are these coordinates from
-        then on, so that every solver, relaxation and proof of the linear problem is one of this; `decision_function` takes rows
-        as they came.
+        after a one for the intercept, which makes k + 1 of the kernel where it is penalised. The field ``X`` holds these
+        coordinates, so that solvers, relaxations and proofs of the linear problem apply; `decision_function` takes rows with the
+        original columns.
 
     Notes
     -----
@@ -84,16 +84,16 @@ class ZeroOneSVM(MarginViolationModel):
     so |b| ≤ 1 + max||x_i|| √UB, which is added to M_i. κ form: UB bounds ||w||² itself and no λ_i is subtracted.
 
     Form: blocks ``w`` (p), ``z`` (n) binary; constraint ``margin``: u_i + M_i z_i - 1 ≥ 0, or the indicators (z_i, u_i - 1) with
-    |w_j| ≤ √UB (SCIP may not end on unbounded w). The strengthened one has more (`strengthened_form`). κ form: also the
-    constraint ``budget`` ⌊κn⌋ - Σz ≥ 0.
+    |w_j| ≤ √UB (SCIP may not end on unbounded w). The strengthened encoding has more blocks and constraints
+    (`strengthened_form`). κ form: also the constraint ``budget`` ⌊κn⌋ - Σz ≥ 0.
 
     Raises
     ------
     InputError
         Wrong shapes, non-finite data, labels that are not -1 and +1, both λ and κ, λ ≤ 0, κ outside [0, 1], big_m < 0,
-        an upper bound below the optimum's lowest conceivable value 0, a free intercept without a first column of ones, an
-        unknown encoding, γ outside Γ, γ without the strengthened encoding or that without γ, or with a free intercept (the
-        constant column allows no γ_i > 0).
+        an upper bound below 0, a free intercept without a first column of ones, an unknown encoding, γ < 0 or too large, γ
+        without the strengthened encoding, or that encoding without γ or with a free intercept (the constant column allows no γ_i
+        > 0).
     """
 
     X: Points

@@ -1,5 +1,5 @@
 """The three encodings of z_i = 0 ⇒ u_i ≥ 1 in `ZeroOneSVM`: big-M rows, indicator constraints, and the cones of its strengthened
-form. Equations are those of Cepeda, Gómez and Han ("Conic").
+form. Equations are those of Cepeda, Gómez and Han, 2024 ("Conic"). The problem is min ||w||² + Σ λ_i z_i with z binary.
 
 *The 0-1 loss strengthened by γ in Γ.* For γ in Γ = {γ ≥ 0 : S = I - Σ γ_i x_i x_i' ⪰ 0}, u_i = y_i x_i'w and r_i = 1 - u_i =
 r_i⁺ - r_i⁻,
@@ -9,12 +9,12 @@ r_i⁺ - r_i⁻,
 *Why it is exact.* ||w||² = w'Sw + Σ γ_i u_i² = w'Sw + Σ γ_i (2u_i - 1) + Σ γ_i r_i². With z_i binary one of r_i⁺, r_i⁻ is zero,
 so s_i + t_i ≥ r_i², and the least value is attained: the objective is ||w||² + Σ λ_i z_i. The cones say z_i = 0 ⇒ u_i ≥ 1 (and
 z_i = 1 ⇒ u_i ≤ 1: a point that meets its margin needs no z_i = 1). *This holds only for the points that have their cones.* Where
-γ_i = 0 nothing would ask z_i = 1 of a violated point, and where γ_i is tiny a violation costs next to nothing within a solver's
-integrality tolerance. So every point, whatever its γ_i, keeps a constraint that says it: a valid big-M row, or the cone itself
-with an s_i that costs γ_i = 0 (``rows="cone"``).
+γ_i = 0 nothing would require z_i = 1 for a violated point, and where γ_i is tiny a violation costs next to nothing within a
+solver's integrality tolerance. So every point, whatever its γ_i, has a constraint that requires it: a valid big-M row u_i + M_i
+z_i ≥ 1, or the cone itself with an s_i that costs γ_i = 0 (``rows="cone"``).
 
-*Its continuous bound.* With z in [0, 1] the program is Conic (13) at this γ (perspectives of r⁺ and r⁻), plus the big-M rows
-where they are there. At γ = γ*, the multipliers of the SDP (21), it equals the SDP's optimum.
+*Its continuous bound.* With z in [0, 1] the program is Conic (13) at this γ (perspectives of r⁺ and r⁻), plus the big-M rows with
+``rows="bigm"``. At γ = γ*, the multipliers of the SDP (21), and without big-M rows, its optimum equals the SDP's.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .margin_violations import MarginViolationModel
 
 
 def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
-    """Check that γ is in Γ, Conic (13), and return it: n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite."""
+    """Check that γ is inside Γ, Conic (13), and return it: n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite."""
     checked = as_vector(gamma, A.shape[0], "gamma")
     if not (checked >= 0).all():
         raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}", name="gamma")
@@ -70,6 +70,7 @@ def strengthened_form(
     Parameters
     ----------
     name : str
+        Name of the form.
     A : ndarray (n, p)
         Signed rows y_i x_i.
     weights, gamma : ndarray (n,)
@@ -181,7 +182,7 @@ class MarginEncoding(ABC):
 
     @abstractmethod
     def notes(self, model: MarginViolationModel) -> tuple[str, ...]:
-        """Return notes to print: why the constants of the encoding are valid, and what else the reader must know."""
+        """Return notes to print, such as the reason why the constants of the encoding are valid."""
 
     def form_with_fixed_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm | None:
         """Return the problem in w alone for fixed z, where it is simpler than the form with z fixed by bounds; else None."""

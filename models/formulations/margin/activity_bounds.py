@@ -25,7 +25,9 @@ class ActivityBounds:
     Parameters
     ----------
     loss : Loss
+        The loss ℓ.
     regulariser : Regulariser
+        R.
     penalised : ndarray of bool (p,)
         The coefficients that the regulariser contains.
     A, c : ndarray (n, p), (n,)
@@ -69,7 +71,9 @@ class ActivityBounds:
 
 
 def largest_valid(valid_at: Callable[[float], bool]) -> float:
-    """Return the largest objective value at which given big-M constants are valid, by bisection; infinite if always valid."""
+    """Return the largest objective value at which given big-M constants are valid, by bisection; infinite if they always are, 0
+    if they never are.
+    """
     high = 1.0
     while high < _HUGE and valid_at(high):
         high *= 16.0
@@ -111,7 +115,9 @@ def least_norm_point(A: FloatArray, low: FloatArray, high: FloatArray) -> FloatA
     Parameters
     ----------
     A : ndarray (k, p)
+        The rows.
     low, high : ndarray (k,)
+        Their bounds; infinite where a row has none.
     """
     import scipy.optimize  # a quarter of a second, for restricted problems alone
 

@@ -145,10 +145,13 @@ class Assembly:
         Parameters
         ----------
         label : str
+            Label of the block, after the prefix of `labelled`.
         size : int
             Number of variables.
         lower, upper : float or ndarray
+            Bounds, one for all variables or one each.
         integer : bool
+            Whether the variables are integers.
         shape : tuple of int, optional
             Shape of the block's values, filled row by row.
         symmetric : bool
@@ -157,6 +160,7 @@ class Assembly:
         Returns
         -------
         Affine
+            The variables as expressions.
         """
         label = self._prefix + label
         self._blocks.append(Block(label, (size,) if shape is None else shape, symmetric))

@@ -1,7 +1,7 @@
 """The two conic losses of `Margin`, lower bounds of the 0-1 loss that are convex together with the regulariser.
 
-`Conic` is the loss at one γ, Proposition 1 of Cepeda, Gómez and Han ("Conic"); `StrongestConic` is the best over all γ in Γ,
-(21).
+`Conic` is the loss at one γ, Proposition 1 of Cepeda, Gómez and Han, 2024 ("Conic"); `StrongestConic` is the best over all γ in
+Γ, (21). m_i is the margin y_i x_i'w of point i, c_i its cost, r_i = 1 - m_i, and r₊, r₋ are max(r, 0) and max(-r, 0).
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ _INSIDE = 1e-6
 class Conic(Loss):
     """The convexified 0-1 loss at one γ_i, for r = 1 - m: 0 for r ≤ 0, 2√(c_iγ_i) r - γ_i r² up to r = √(c_i/γ_i), then c_i.
 
-    Conic Proposition 1. It is min over 0 ≤ z ≤ 1 of c z + γ(r₊²/z + r₋²/(1 - z) - r²), at most the 0-1 loss with the cost c_i, so
-    the optimum bounds that of `ZeroOne` from below. The sum with μ||w||² is convex, and the form too, for γ in Γ, Conic (13):
-    μI - Σ γ_i x_i x_i' ⪰ 0. The form: r₊ - r₋ = r; s z ≥ r₊², t (1 - z) ≥ r₋²; cost Σ c_i z_i + γ_i (s_i + t_i - r_i²).
+    It is Conic, Proposition 1; 0 for γ_i = 0. It is min over 0 ≤ z ≤ 1 of c z + γ(r₊²/z + r₋²/(1 - z) - r²), at most the 0-1 loss
+    with the cost c_i, so the optimum bounds that of `ZeroOne` from below. The sum with μ||w||² is convex, and the form too, for γ
+    in Γ, Conic (13): μI - Σ γ_i x_i x_i' ⪰ 0. The form: r₊ - r₋ = r; s z ≥ r₊², t (1 - z) ≥ r₋²;
+    cost Σ c_i z_i + γ_i (s_i + t_i - r_i²).
 
     Parameters
     ----------

@@ -27,15 +27,15 @@ from .problems import restriction_limits, rows_as_bounds
 from .regularisers import Regulariser
 from .restrictions import Restriction
 
-#: How far from a threshold, relative to a margin's terms, a margin may be that is moved onto it; the same for zeros.
+#: How far from a threshold, relative to its terms, a margin may be that is moved onto it, tried in turn; the same for zeros.
 _NEAR = (1e-6, 1e-9)
 #: Violation of a linear row, relative to its terms, that is rounding.
 _ROUNDING = 1e-12
-#: By how much, relative to its terms, a margin grows along the direction of a move of length 1, at most and at least.
+#: Growth of a margin, relative to its terms, along a move of length 1: the most that is sought, and the most that counts as 0.
 _GROWTH, _NONE = 1e-2, 1e-6
 #: Doublings of the length of a move.
 _DOUBLINGS = 30
-#: Slack, relative to a row's terms, within which a move looks at it.
+#: Slack, relative to a row's terms, up to which a row restricts a move.
 _ACTIVE = 1e-5
 #: Entries of the matrix up to which all arguments are rational.
 _EXACT = 5000
@@ -231,6 +231,7 @@ def move_onto_rows(
     v : ndarray (p,)
         Within the bounds.
     H, h : ndarray (k, p), (k,)
+        The rows Hw ≥ h.
     soft : ndarray (m, p) and ndarray (m,)
         F and f of the rows Fw ≥ f.
     bounds : ndarray (p,) and ndarray (p,)
@@ -440,6 +441,7 @@ def cheaper_point(
     A : ndarray (n, p)
         Signed rows.
     w : ndarray (p,)
+        Coefficients.
     correct : ndarray of bool (n,)
         Rows whose margins are to be met.
     total : callable

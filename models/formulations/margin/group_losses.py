@@ -68,7 +68,7 @@ class GroupLosses(Loss):
         return [(name, loss, self.members[name]) for name, loss in self.losses.items()]
 
     def sample_weight(self, sample_weight: object) -> object:
-        """Return the costs of all points, (n,), from a mapping of groups to costs; any other argument as it is."""
+        """Return the costs of all points, (n,), from a mapping of groups to costs; return any other argument itself."""
         if not isinstance(sample_weight, Mapping):
             return sample_weight
         if set(sample_weight) != set(self.losses):
@@ -151,7 +151,7 @@ class GroupLosses(Loss):
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """Return the jumps of all losses: an argument near one that its own loss does not have may be moved as well."""
+        """Return the jumps of all losses: an argument that is near a jump of another group's loss may be moved there as well."""
         return tuple(dict.fromkeys(jump for loss in self.losses.values() for jump in loss.jumps))
 
     def loss_table(self) -> LossTable | None:

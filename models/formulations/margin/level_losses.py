@@ -1,4 +1,7 @@
-"""Losses of `Margin` with a level optimised beside w: ρ of the ν- and one-class SVM, two of nearest hulls, R² of balls."""
+"""Losses of `Margin` with a level optimised beside w: ρ of the ν- and one-class SVM, two of nearest hulls, R² of balls.
+
+m_i is the margin y_i x_i'w of point i, c_i its cost.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,7 @@ class NuHinge(Loss):
         return float(values["rho"][0])
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, 0 on 0 ≤ α ≤ c, Σα ≥ νΣc."""
+        """Return the conjugate L*, which is 0 on 0 ≤ α ≤ c, Σα ≥ νΣc."""
         return LevelConjugate("margin", self.nu)
 
     def is_nonnegative(self) -> bool:
@@ -165,9 +168,10 @@ class NearestHulls(Loss):
     """The loss ½ Σ c_i ξ_i² - p - q at the best p, q, with y_i x_i'w + ξ_i ≥ p (class +1) or q (class -1): squared slack about
     two levels.
 
-    With ½||w||² and c_i = C s_i it is the primal of MaxMin (1), where s are weights of the points: its optimum is that of
-    `ConvexHullsDual` (``sample_weight=s``) with the other sign, -½ of the squared distance between the hulls of the points
-    (φ_i, y_i e_i/√c_i). A point of weight 2 is worth two copies. The score is x'w - (p - q)/2, MaxMin (4).
+    With ½||w||² and c_i = C s_i it is the primal of Luo et al. (2023), (1), where s are weights of the points: its optimum is
+    that of `ConvexHullsDual` (``sample_weight=s``) with the other sign, -½ of the squared distance between the hulls of the
+    points (x_i, y_i e_i/√c_i), e_i the i-th unit vector. A point of weight 2 is worth two copies. The score is x'w - (p - q)/2,
+    (4) there.
 
     Parameters
     ----------
@@ -196,7 +200,7 @@ class NearestHulls(Loss):
         return self.positive, ~self.positive
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """Return ½(t - m_i)_+² less a point's share of its class's level t, for costs of 1 each."""
+        """Return ½(t - m_i)_+² - t/k for costs of 1 each: t is the level of the point's class, k the number of its points."""
         losses = np.empty(argument.size)
         for chosen in self._classes():
             t = _level(np.ones(int(chosen.sum())), argument[chosen])
@@ -304,12 +308,12 @@ class SoftBall(Loss):
         return self
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """Return (a_i - t)_+ + t/n at the best t for costs of 1 each."""
+        """Return (a_i - t)_+ + t/n of the arguments a_i, at the best t for costs of 1 each."""
         t = self._level(np.ones(argument.size), argument)
         return np.asarray(np.maximum(argument - t, 0.0) + t / argument.size)
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """Return t + Σ c_i (a_i - t)_+ at the best t."""
+        """Return t + Σ c_i (a_i - t)_+ of the arguments a_i, at the best t."""
         t = self._level(costs, argument)
         return float(t + costs @ np.maximum(argument - t, 0.0))
 
@@ -334,7 +338,7 @@ class SoftBall(Loss):
         return np.asarray(values["level"][0] + 2.0 * products - squares)
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, 0 on 0 ≤ α ≤ c, Σα = 1."""
+        """Return the conjugate L*, which is 0 on 0 ≤ α ≤ c, Σα = 1."""
         return LevelConjugate("inside", None, falls=False, signed=False)
 
     def is_nonnegative(self) -> bool:

@@ -97,7 +97,7 @@ class Conjugate(ABC):
 
     @property
     def without_regulariser(self) -> bool:
-        """Return whether `feasible_beta` gives A'β = 0: the dual is then that of the loss without a regulariser alone."""
+        """Return whether `feasible_beta` gives A'β = 0: only the problem without a regulariser has the closed-form dual then."""
         return False
 
     @property
@@ -197,8 +197,6 @@ class HingeConjugate(Conjugate):
 @dataclass(frozen=True)
 class LevelConjugate(Conjugate):
     """The conjugate of a loss with a level: -L* is 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` is ν) or with Σα = 1 (no share).
-
-    β = -α where the loss falls with its argument (ν-SVM), α where it rises (the ball); ``signed`` where that is a margin.
 
     Parameters
     ----------
@@ -312,7 +310,7 @@ class BallConjugate(Conjugate):
 def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
     """Return the printed dual in α (β = -α) or β; ``free`` where the intercept is not penalised."""
     symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
-    if not mu:  # without a regulariser nothing is left of A'β
+    if not mu:  # without a regulariser A'β must be zero, and w follows from the loss's own conditions
         return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)
     k = conjugate.multiple
     norm = times(k * k / (4.0 * mu), Line(f"||{total.text}||^2", rf"\bigl\|{total.latex}\bigr\|_2^2"))

@@ -1,4 +1,8 @@
-"""Losses of `Margin` for classification, ranking and regression: hinge, ramp, 0-1, hard margin, pairwise, hat, ε-insensitive."""
+"""Losses of `Margin` for classification, ranking and regression: hinge, ramp, 0-1, hard margin, pairwise, hat, ε-insensitive.
+
+m is the margin y_i x_i'w of a point, c_i its cost, r the residual y_i - x_i'w, α the multipliers of the rows ``margin``, and L*
+the conjugate of the sum of the losses (`models.formulations.margin.loss`).
+"""
 
 from __future__ import annotations
 
@@ -108,13 +112,13 @@ class Ramp(Loss):
     """The ramp loss (h/d) min{(1 - m)_+, d}: 0 from m = 1 on, h from m = 1 - d down; with b, a hinge of that slope again from 1 -
     b down.
 
-    Slack 0 ≤ ξ ≤ d and z in {0, 1}; z = 0 requires m + ξ ≥ 1; cost (h/d)(ξ + d z). With b, ξ ≥ 0 alone and m + ξ + b z ≥ 1: the
-    constant of a big-M row that is meant, as in MIPLIB's gsvm2rl (height and width 2, b = 100).
+    Slack 0 ≤ ξ ≤ d and z in {0, 1}; z = 0 requires m + ξ ≥ 1; cost (h/d)(ξ + d z). With b, ξ ≥ 0 alone and m + ξ + b z ≥ 1: this
+    is the loss of a program whose big-M constant b is part of the model, as in MIPLIB's gsvm2rl (h = d = 2, b = 100).
 
     Parameters
     ----------
     height : float
-        h > 0. Brooks's ramp has height and width 2, that of the conic paper's Figure 1 height 1.
+        h > 0. The ramp of Brooks (2011) has h = d = 2, that of Cepeda, Gómez and Han (2024), Figure 1, has h = d = 1.
     width : float
         d > 0.
     second_width : float
@@ -207,8 +211,8 @@ class ZeroOne(Loss):
     ----------
     threshold : float
         t ≥ 0. t = 1 counts points with a margin below 1. t = 0 counts misclassified points, 1{m < 0}: since w = 0 misclassifies
-        nothing, a restriction must exclude it (`Fixed`, `LinearRows`). With integer coefficients t = 1 makes a margin of 0 an
-        error.
+        nothing, a restriction must exclude it (`Fixed`, `LinearRows`). With integer coefficients and data t = 1 makes a margin of
+        0 an error and nothing else.
 
     Raises
     ------
@@ -338,7 +342,7 @@ class PairwiseHinge(Loss):
 
 @dataclass(frozen=True)
 class _InsensitiveConjugate(ResidualConjugate):
-    """Of Σ c (|r| - ε)_+: -ε|β| on |β| ≤ c; of its square: -ε|β| - β²/(4c)."""
+    """The conjugate L* of Σ c (|r| - ε)_+: -L* is -ε Σ|β| on |β| ≤ c; of the squares: -Σ (ε|β| + β²/(4c))."""
 
     epsilon: float
     squared: bool = False
@@ -429,7 +433,7 @@ class EpsilonInsensitive(ResidualLoss):
 class Hat(Loss):
     """The hat loss (1 - |m|)_+ of points without labels in semi-supervised SVMs: Bennett, Demiriz, 1999, (2).
 
-    Slack ξ ≥ 0 and d in {0, 1}; d = 1 requires m + ξ ≥ 1, d = 0 requires -m + ξ ≥ 1; cost ξ.
+    Slack 0 ≤ ξ ≤ 1 and d in {0, 1}; d = 1 requires m + ξ ≥ 1, d = 0 requires -m + ξ ≥ 1; cost ξ. m is the score x'w.
     """
 
     convex: ClassVar[bool] = False

@@ -62,9 +62,9 @@ from .restrictions import Nonzero, Restriction
 
 V = TypeVar("V")
 
-#: How far below a threshold, relative to 1 + |margin|, a point that a solver found may leave a margin that it keeps.
+#: How far below a threshold, relative to 1 + |margin|, a margin of a solver's point may be that counts as met.
 _NEAR = 1e-9
-#: Share of the objective from which roundings of margins are removed.
+#: Share of the objective that roundings of margins must be able to cost for `Margin.exact_point` to remove them.
 _STEEP = 1e-9
 #: Entries of the loss's rows up to which costs are evaluated in exact arithmetic: a dense copy of them is kept.
 _COUNTED = 2_000_000
@@ -79,7 +79,7 @@ class Margin(Model):
     X : array_like (n, p)
         Rows are samples, taken literally; the first column is of ones where there is an intercept.
     y : array_like (n,)
-        Labels -1, +1; any numbers for a loss of residuals; 0 for points without a label, whose loss is even.
+        Labels -1, +1; any numbers for a loss of residuals; 0 for points without a label, whose loss is symmetric.
     loss : Loss or str, or mapping of str to these
         ℓ, or its name: "hinge", "squared-hinge", "ramp", "zero-one", "nu"; "epsilon-insensitive" for regression; ... Or a loss
         for each group of points, by the group's name: the labels may then be of one class.
@@ -88,20 +88,23 @@ class Margin(Model):
     intercept : {"penalised", "free"}
         Whether R contains the coefficient of the first column.
     sample_weight : float or array_like (n,), or mapping of str to float
-        c ≥ 0; of all points, of each, or of each group's.
+        c ≥ 0: one number for all points, one for each, or one for each group by its name.
     domain : Domain or str
-        Or its name: "reals", "nonnegative", "box" (-1 to 1), "integers" (-10 to 10). `Signs` and `Increasing` need numbers.
+        The set of w, or its name: "reals", "nonnegative", "box" (-1 to 1), "integers" (-10 to 10). `Signs` and `Increasing` have
+        no names, since they need arguments.
     subject_to : sequence of Restriction
         Conditions on w, or on the points' margins (`models.formulations.margin.restrictions`).
     upper_bound : float, optional
-        The value of a point known to be feasible: big-M constants follow from it. That of w = 0 is known where it is allowed.
+        The objective of a point known to be feasible: big-M constants follow from it. Where w = 0 is allowed its objective is
+        used without this.
     kernel : Kernel, optional
-        x_i is replaced by its image in feature space: ``w`` then has the intercept first (k + 1 where it is penalised), and after
-        it coordinates in the span of the points, in which ||w|| is the norm there (`models.kernels.feature_map`). X needs no
-        column of ones. Regularisers, domains and restrictions other than the norm read those coordinates.
+        x_i is replaced by its image in feature space: ``w`` then has the intercept first (if penalised, the kernel is k + 1), and
+        after it coordinates in the span of the images, in which ||w|| is the norm of feature space
+        (`models.kernels.feature_map`). X needs no column of ones. Other regularisers, domains and restrictions are of these
+        coordinates.
     big_m : "auto", float or array_like (n,)
-        Big-M constants M_i of the switches u_i ≥ 1 - M_i z_i. "auto" takes those that are valid by the notes. Numbers are taken
-        as they are and marked as unproven: a result that they may have cut off is inaccurate.
+        Big-M constants M_i of the switches u_i ≥ 1 - M_i z_i, u_i = y_i x_i'w. "auto" takes those that are valid by the notes.
+        Numbers are taken as they are and marked as unproven: a result is inaccurate if they may have cut off a better point.
     encoding : {"bigm", "indicator"}
         Rows with M, and indicators where no M is known; or indicators throughout. Parts without switches read neither.
     groups : sequence of str, length n, optional
@@ -109,10 +112,11 @@ class Margin(Model):
 
     Notes
     -----
-    Form: block ``w``, the blocks and constraints of the parts. Big-M constants: an optimal w has R(w) ≤ UB (losses are ≥ 0), so
-    the regulariser bounds x_i'w; a domain with bounds does so too. With a free intercept that nothing else restricts and a loss
-    that is piecewise linear in b, and linear beyond t on both sides, some optimal b is at a corner of a point's loss, so that
-    |b| ≤ t + max_i of that bound. Where nothing bounds a margin, its switch is an indicator.
+    Form: block ``w``, the blocks and constraints of the parts. Big-M constants: an optimal w has R(w) ≤ UB, the objective of a
+    known point (losses are ≥ 0), so the regulariser bounds x_i'w; a domain with bounds does so too. With a free intercept b that
+    nothing else restricts and a loss that is piecewise linear in b, and linear beyond t on both sides (`Loss.saturation`), some
+    optimal b is at a corner of a point's loss, so that |b| ≤ t + max_i of that bound. Where nothing bounds a margin, its switch
+    is an indicator.
 
     Raises
     ------
@@ -211,7 +215,7 @@ class Margin(Model):
         return margin
 
     def _bind_parts(self) -> None:
-        """Give the parts the data that they read; a domain that does not fit is an error of the statement."""
+        """Give the parts the data that they read; raise `InputError` for a domain or a part that does not fit the data."""
         self._resolve_names()
         self.domain.bounds(self.width)
         if not isinstance(self.X, Rows):
@@ -239,11 +243,10 @@ class Margin(Model):
         object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
 
     def form_with_fixed_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
-        """Return the form of the points that cost something, its integers fixed at those of ``values``.
+        """Return the form of the points with a cost above 0, its integers fixed at those of ``values``.
 
-        Integers of the other points would hold w where these happen to be. None where all points or none cost something, with
-        rows in blocks, a kernel, groups or indicators, and where a restriction, given constants or the loss may read the
-        others.
+        The fixed integers of points without a cost would restrict w for nothing. None if all points have a cost or none has one;
+        for rows in blocks, a kernel, groups, indicators or given M; and if a restriction or the loss depends on the other points.
         """
         weighted, n = self.costs > 0.0, self.X.shape[0]
         reads_others = any(r.depends_on_points or r.needs_margins for r in self.subject_to) or not self.loss.is_sum_over_points
@@ -275,7 +278,7 @@ class Margin(Model):
         return self.given_big_m is not None
 
     def _checked_labels(self, n: int) -> FloatArray:
-        """Targets, or labels: 0 only where the loss is even, of both classes but where groups have losses of their own."""
+        """Return targets, or labels: 0 only where the loss is symmetric, and of both classes unless each group has its loss."""
         if not self.loss.reads_class_labels:
             return as_vector(self.y, n, "y")
         free = self.loss.unlabelled(n)
@@ -342,7 +345,7 @@ class Margin(Model):
 
     @cached_property
     def activity_bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Return bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
+        """Return bounds of |w_j| and of the loss's |arguments| at some optimum; infinite where none is known."""
         return self._activity.bounds()
 
     @cached_property
@@ -435,6 +438,7 @@ class Margin(Model):
         Parameters
         ----------
         name : str
+            Name of the form.
         lower, upper : ndarray (p,)
             Bounds of w; ±inf without one.
         M : ndarray (n,), optional
@@ -533,8 +537,9 @@ class Margin(Model):
 
     @property
     def closed_dual(self) -> tuple[Conjugate, float] | None:
-        """Return the loss's conjugate and μ, where the problem is R = μ||w||² (μ = 0 for some) and a convex loss alone; else
-        None.
+        """Return the loss's conjugate and μ, where the problem is R = μ||w||² and a convex loss alone; else None.
+
+        μ > 0, but 0 for a loss that has a dual without a regulariser only (`EnclosingBall`).
         """
         conjugate, mu = self.loss.conjugate(), self.regulariser.square
         if conjugate is None or mu is None or not self.domain.free or self.subject_to:
@@ -545,8 +550,8 @@ class Margin(Model):
         """Return the closed-form dual value at multipliers of the form's rows, moved to where it is feasible; computed from the
         data.
 
-        It is c'β - L*(β) - ||A_P'β||²/(4μ) where A_F'β = 0 (`models.formulations.margin.loss`). With a free intercept the
-        multipliers must balance by themselves; -inf where they do not, to rounding.
+        It is c'β - L*(β) - ||A_P'β||²/(4μ) where A_F'β = 0, with the symbols of `models.formulations.margin.loss`. With a free
+        intercept the multipliers must balance by themselves; -inf where they do not, to rounding.
 
         Raises
         ------
@@ -569,7 +574,7 @@ class Margin(Model):
         return float(c @ beta) + conjugate.value(beta, self.costs) - norm
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Return x'w of new rows, or the score that a loss with a level makes of it (`OneClass`, `SoftBall`)."""
+        """Return the scores x'w of new rows; of a loss with a level its own scores, such as x'w - ρ (`OneClass`, `SoftBall`)."""
         products = self.features.products(values["w"], X)
         return self.loss.scores(values, products, self.features.squares(X) if self.loss.scores_need_squares else products)
 
@@ -658,10 +663,12 @@ class Margin(Model):
     def view(self, kind: type[V]) -> V | None:
         """Return the structural view of this kind, which solvers read; None where the composition has none.
 
-        `ScoringProblem` is of counts and whole coefficients, `SparseProblem` of convex losses with few coefficients,
-        `MarginProblem` of losses that branch and bound reads (`problems`), `LinearProblem` of hinges.
+        `ScoringProblem` counts errors over whole coefficients, `SparseProblem` has a convex loss and few coefficients,
+        `MarginProblem` a loss that branch and bound reads (`problems`), `LinearProblem` the hinge, its square or the logistic
+        loss.
 
-        Else the loss's own (`Loss.view`). That and the last one are of a loss of margins and μ||w||², and nothing else.
+        Views of other kinds are the loss's own (`Loss.view`). These and `LinearProblem` need a loss of margins, μ||w||² with
+        μ > 0, and neither a domain nor restrictions.
         """
         on_disk = isinstance(self.X, Rows)
         if kind is MarginProblem:
@@ -716,9 +723,9 @@ class Margin(Model):
         return None if view is None else view.appraise(values, multipliers)
 
     def _bound_without_level(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The Lagrangian's; where the composition is a `LinearProblem`, the dual value in closed form.
+        """Return the Lagrangian's bound; where the composition is a `LinearProblem`, the dual value in closed form.
 
-        That is the best Lagrangian with these multipliers of the margins, whatever those of the other rows.
+        The latter is the best Lagrangian bound with these multipliers of the margins and any multipliers of the other rows.
         """
         view = self.view(LinearProblem)
         if view is not None and x is not None and multipliers is not None and "margin" in multipliers:
@@ -764,9 +771,10 @@ class Margin(Model):
         return super().predict(values, X) if self.loss.reads_class_labels or not values else self.decision_function(values, X)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return all blocks of the form from ``w``, as its parts compute them; given ones stay, but integers are rounded.
+        """Return all blocks of the form. If some are missing, its parts compute them from ``w``, which is then rounded where the
+        domain is of integers; other given blocks stay.
 
-        A margin within 1e-9 of a threshold is kept, or, where coefficients are integers, what it is to rounding.
+        A margin below a threshold by at most 1e-9 (1 + |margin|) counts as at it, unless w is of integers.
         """
         labels = [block.label for block in self.form.blocks]
         if "w" not in values or all(label in values for label in labels):
@@ -836,7 +844,7 @@ class Margin(Model):
     def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
-        """Return the nearby point of least cost in exact arithmetic, with all blocks as its w has them."""
+        """Return the nearby point of least cost in exact arithmetic, with the other blocks at their best for its w."""
         evaluation = self.exact_evaluation
         if evaluation is None or not self.loss.has_values or "w" not in values:
             return dict(values)

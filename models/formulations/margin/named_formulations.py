@@ -30,7 +30,7 @@ from .regularisers import L1, ElasticNet, SquaredNorm
 
 
 def _answer_as_composition(kind: type[Any]) -> type[Any]:
-    """Give a class the composition's answer to all that `Margin` answers in place of `Model`, but for what the class answers."""
+    """Delegate to `composition` the public methods and properties of `Model` that `Margin` overrides and the class does not."""
     fields = ("parameters", "replace", *Margin.__dataclass_fields__)
     for name, answer in vars(Margin).items():
         # exempt (text): names that Python marks as private
@@ -40,7 +40,7 @@ def _answer_as_composition(kind: type[Any]) -> type[Any]:
 
 
 def _handed_on(name: str, answer: Any) -> Any:
-    """Return the property, or the method, that asks the composition."""
+    """Return a property or method that returns the composition's."""
     if isinstance(answer, property | cached_property):
         return property(lambda model: getattr(model.composition, name), doc=answer.__doc__)
 
@@ -54,10 +54,10 @@ def _handed_on(name: str, answer: Any) -> Any:
 @_answer_as_composition
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedComposition(Model):
-    """Base class of a formulation that is a `Margin` under a name of its own: `composition` answers for it.
+    """Base class of a formulation that is a `Margin` under a name of its own.
 
-    Its form, structural views, bounds, scores, blocks and figures are the composition's. Subclasses with a form of their own
-    (`compile`) answer for that (`bound`, `cutoff`, `form_with_fixed_integers`).
+    Its form, structural views, bounds, scores, blocks and figures are those of its `composition`. A subclass that compiles
+    another form (`compile`) must also define `bound`, `cutoff` and `form_with_fixed_integers` for that form.
 
     Attributes
     ----------
@@ -138,6 +138,7 @@ class EpsilonSVR(NamedComposition):
     epsilon : float
         ε ≥ 0.
     intercept : {"free", "penalised"}
+        Whether ||w||² contains the coefficient of the first column.
 
     Raises
     ------
@@ -194,8 +195,9 @@ class NuSVM(NamedComposition):
     X, y, kernel
         As `Margin`.
     nu : float
-        In (0, 1].
+        ν in (0, 1].
     intercept : {"free", "penalised"}
+        Whether ||w||² contains the coefficient of the first column.
     sample_weight : float or array_like (n,)
         s ≥ 0, not all zero; only their ratios count.
 
@@ -243,21 +245,21 @@ class SVDD(NamedComposition):
     """Support vector data description, min R² + (1/(νn)) Σ ξ_i subject to ||x_i - w||² ≤ R² + ξ_i, ξ ≥ 0: Tax and Duin, 2004,
     (3).
 
-    Dual: max Σ α_i ||x_i||² - ||Σ α_i x_i||² over 0 ≤ α ≤ 1/(νn), Σα = 1; the centre is w = Σ α_i x_i. For ν = 1/n at
-    most it is the smallest enclosing ball, `MEBDual`.
+    Dual: max Σ α_i ||x_i||² - ||Σ α_i x_i||² over 0 ≤ α ≤ 1/(νn), Σα = 1; the centre is w = Σ α_i x_i. For ν ≤ 1/n it is the
+    smallest enclosing ball, `MEBDual`.
 
     Parameters
     ----------
     X, kernel
         As `Margin`; X has no column for an intercept.
     nu : float
-        In (0, 1]: bounds the share of points outside.
+        ν in (0, 1] bounds the share of points outside from above.
 
     Notes
     -----
     Form: that of `SoftBall`, with the level t = R² - ||w||² in place of R². The score of x is R² - ||x - w||².
-    Points far from the origin (dense, without a kernel) are moved there, for x'x would lose their digits: ``w`` is then the
-    centre less that of `centred`, and `centre` is the centre.
+    Points far from the origin (dense, without a kernel) are moved near it, since x'x would lose their digits: ``w`` is then the
+    ball's centre in the moved coordinates of `centred`, and `centre` returns it in those of X.
 
     Raises
     ------
@@ -302,7 +304,7 @@ class SVDD(NamedComposition):
         return super().decision_function(values, X if self.centred.centre is None else self.centred.of(as_points(X)))
 
     def radius(self, values: Mapping[str, Any]) -> float:
-        """Return R."""
+        """Return the radius R."""
         w = values["w"]
         return float(np.sqrt(max(float(values["level"][0]) + float(w @ w), 0.0)))
 
@@ -320,8 +322,8 @@ def _svdd_objective(model: SVDD, values: Mapping[str, Any]) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HardMarginSVM(NamedComposition):
-    """The hard-margin SVM, min ½||w||² subject to y_i x_i'w ≥ 1, FW (5): the widest margin, 1/||w||, of a hyperplane without
-    errors.
+    """The hard-margin SVM, min ½||w||² subject to y_i x_i'w ≥ 1, Frandi et al. (2013), (5): the widest margin, 1/||w||, of a
+    hyperplane without errors.
 
     Dual: max Σα - ½||Σ α_i y_i x_i||² over α ≥ 0, and Σ α_i y_i = 0 with a free intercept.
 
@@ -330,6 +332,7 @@ class HardMarginSVM(NamedComposition):
     X, y, kernel
         As `Margin`.
     intercept : {"free", "penalised"}
+        Whether ||w||² contains the coefficient of the first column.
 
     Notes
     -----
@@ -362,7 +365,7 @@ class HardMarginSVM(NamedComposition):
 
     @property
     def rows_to_separate(self) -> tuple[FloatArray, str] | None:
-        """Return the signed rows, and that no margin may be violated."""
+        """Return the signed rows y_i x_i, and the sentence that no margin may be violated."""
         return dense_signed_rows(self.composition.points, self.y), "a hard margin asks that no margin be violated"
 
 

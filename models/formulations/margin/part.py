@@ -104,7 +104,7 @@ class AssemblyContext:
     penalised : ndarray of bool (p,)
         The coefficients that the regulariser contains.
     argument : Affine
-        The loss's arguments: margins y_i x_i'w, residuals y_i - x_i'w, or what else `Loss.rows` gives.
+        The loss's arguments by `Loss.rows`: margins y_i x_i'w, residuals y_i - x_i'w, or others.
     argument_bounds : ndarray (rows,)
         An upper bound of |argument| over what may be optimal; infinite where none is known.
     span : ndarray (p,)
@@ -127,7 +127,7 @@ class AssemblyContext:
     indicators: bool = False
 
     def big_m(self, lower: FloatArray | float) -> FloatArray | None:
-        """Return M with argument + M ≥ ``lower`` wherever it matters; None where none is known or indicators are asked for."""
+        """Return M with argument + M ≥ ``lower`` at some optimum; None where none is known, or for ``indicators``."""
         if self.indicators:
             return None
         if self.M is not None:
@@ -171,7 +171,7 @@ def as_columns(keys: Iterable[Any], name: str) -> tuple[int | str, ...]:
 def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str) -> tuple[int, ...]:
     """Return the indices of coefficients that are given by index or by the name of the column.
 
-    ``names`` knows the columns' names, ``p`` is the number of coefficients, ``name`` the argument in messages.
+    ``names`` holds the columns' names, ``p`` is the number of coefficients, ``name`` the argument in messages.
 
     Raises
     ------

@@ -62,7 +62,7 @@ DOMAINS: Mapping[str, Domain] = {
 
 
 def part_by_name(part: P | str, table: Mapping[str, P], noun: str) -> P:
-    """Return the part of this name from a table of names; a part as it is."""
+    """Return the part of this name from a table of names; return a part itself."""
     if not isinstance(part, str):
         return part
     if part in table:
@@ -71,7 +71,7 @@ def part_by_name(part: P | str, table: Mapping[str, P], noun: str) -> P:
 
 
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:
-    """Require that groups are treated alike: the covariance of score and membership is at most ε (`Parity`), a convex proxy.
+    """Require that groups are treated alike: |covariance of score and membership| ≤ ε for each group (`Parity`), a convex proxy.
 
     With ``by="counts"`` the shares of positive scores differ by at most ε, which takes binaries (`CountParity`).
 
@@ -106,6 +106,7 @@ def keep(points: Any) -> Keep:
     Parameters
     ----------
     points : array_like of int, bool or names, or class name
+        The points, or the class of all of them.
 
     Returns
     -------
@@ -119,7 +120,8 @@ def error_budget(points: Any, share: float) -> ErrorBudget:
 
     Parameters
     ----------
-    points : array_like of int or bool, or class name
+    points : array_like of int, bool or names, or class (-1, +1 or name)
+        The points, or the class of all of them.
     share : float
         In [0, 1].
 
@@ -136,6 +138,7 @@ def fixed(w: Mapping[int | str, float]) -> Fixed:
     Parameters
     ----------
     w : mapping of int or str to float
+        The value of each fixed coefficient.
 
     Returns
     -------

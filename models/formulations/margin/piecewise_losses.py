@@ -16,7 +16,7 @@ from .assembly import Affine, Assembly
 from .loss import ConvexPiece, Loss
 from .part import AssemblyContext, FixedClassifier, as_numbers
 
-#: By how much of their size products of differences may differ that are equal but for rounding.
+#: Relative difference of the products that compare two slopes which is rounding.
 _STRAIGHT = 1e-15
 
 
@@ -64,7 +64,7 @@ class PiecewiseLinear(Loss):
         return bool((np.diff(m) > 0).all() and (np.diff(self._segments()[0]) >= 0).all())
 
     def _turns(self) -> FloatArray:
-        """Margins and losses of the breakpoints at which something happens: not those on the line through their neighbours."""
+        """Return margins and losses of the breakpoints without those on the line through their neighbours."""
         m, v = np.array(self.breakpoints).T
         left_products, right_products = np.diff(v)[:-1] * np.diff(m)[1:], np.diff(v)[1:] * np.diff(m)[:-1]
         size = (np.abs(v[:-2]) + np.abs(v[1:-1]) + np.abs(v[2:])) * (m[2:] - m[:-2])
@@ -72,7 +72,7 @@ class PiecewiseLinear(Loss):
         return np.array([m, v])[:, ~np.concatenate([[False], straight, [False]])]
 
     def _segments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Slopes s, intercepts t and ends (two columns, infinite outside) of the segments that are not jumps."""
+        """Return slopes s, intercepts t and ends (two columns, infinite outside) of the segments that are not jumps."""
         m, v = self._turns()
         segments = np.flatnonzero(np.diff(m) > 0)
         slopes = np.diff(v)[segments] / np.diff(m)[segments]
@@ -178,7 +178,7 @@ class PiecewiseLinear(Loss):
         return tuple(ConvexPiece(((float(s), float(t)),), float(low), float(high)) for s, t, (low, high) in parts)
 
     def saturation(self) -> float:
-        """Return the larger end of the first and the last segment."""
+        """Return the larger size of the inner ends of the first and the last segment; 0 for a single line."""
         slopes, _, ends = self._segments()
         return float(max(abs(ends[0, 1]), abs(ends[-1, 0]))) if slopes.size > 1 else 0.0
 

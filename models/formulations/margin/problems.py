@@ -165,7 +165,12 @@ def restriction_limits(
 ) -> RestrictionLimits:
     """Return the rows of the domain and the limits that each restriction sets.
 
-    Raises `UnsupportedPartError` for a restriction of another kind, or skips it with ``strict=False``.
+    With ``strict=False`` restrictions of other kinds than those of `RestrictionLimits` are left out.
+
+    Raises
+    ------
+    UnsupportedPartError
+        A restriction of another kind (``strict=True``), or a domain with other rows than linear ones.
     """
     n = context.argument.rows
     demanded, budgets, rates, size_limits = np.zeros(n, dtype=np.bool_), list[Budget](), list[EqualRates](), list[int]()
@@ -240,7 +245,7 @@ def rows_as_bounds(
     is_row = np.ones(row_lower.size, dtype=np.bool_)
     for r in np.flatnonzero(np.count_nonzero(rows, axis=1) <= 1).tolist():
         if not rows[r].any():
-            is_row[r] = row_lower[r] > 0.0  # what nothing fulfils stays
+            is_row[r] = row_lower[r] > 0.0  # a row of zeros that no w satisfies stays
             continue
         j = int(np.flatnonzero(rows[r])[0])
         factor, right = float(rows[r, j]), float(row_lower[r])
@@ -262,7 +267,7 @@ def _name(part: Part) -> str:
 
 
 def as_fraction(number: float | Fraction) -> Fraction:
-    """Return the exact number that a user wrote: a fraction as it is, a float as its shortest decimal (0.01 is 1/100)."""
+    """Return the exact number that a user wrote: a fraction itself, a float as its shortest decimal (0.01 is 1/100)."""
     return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
 
 
@@ -274,7 +279,7 @@ Price = TypeVar("Price", Fraction, float)
 class IntegerProblem(Generic[Price]):
     """Base class of problems min loss + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over integers l ≤ ρ ≤ u, l_0 ≤ ρ_0 ≤ u_0 with ||ρ||_0 ≤ k.
 
-    The loss is one of the scores ρ_0 + x_i'ρ.
+    The loss is a function of the scores ρ_0 + x_i'ρ; the norms are without ρ_0.
 
     Parameters
     ----------

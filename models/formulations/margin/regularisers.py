@@ -123,7 +123,7 @@ class NoRegulariser(Regulariser):
 
 @dataclass(frozen=True)
 class SquaredNorm(Regulariser):
-    """The squared norm μ||w||²; μ = 1 is the conic paper's, μ = ½ the usual SVM's.
+    """The squared norm μ||w||²; μ = 1 as in Cepeda, Gómez and Han (2024), μ = ½ as in the usual SVM.
 
     Parameters
     ----------
@@ -396,7 +396,9 @@ class GroupL1(Regulariser):
 
 @dataclass(frozen=True, eq=False)
 class KernelWeightsL1(Regulariser):
-    """The L1 norm of kernel weights, μ min{||α||_1 : w = Σ_j α_j x_j} over given points x_j, as in Brooks's and MIPLIB's gsvm2rl.
+    """The L1 norm of kernel weights, μ min{||α||_1 : w = Σ_j α_j x_j} over given points x_j.
+
+    MIPLIB's instance gsvm2rl, after Brooks (2011), has it.
 
     Parameters
     ----------
@@ -505,7 +507,7 @@ def _nonzero_indicator_lines(label: str) -> tuple[Line, ...]:
 
 @dataclass(frozen=True)
 class L0(Regulariser):
-    """The cost μ of each non-zero coefficient: s in {0, 1}, |w_j| ≤ u_j s_j with u_j the domain's bound.
+    """The cost μ of each non-zero coefficient: s in {0, 1}, |w_j| ≤ u_j s_j, u_j a bound by the domain or by restrictions.
 
     Parameters
     ----------
@@ -515,7 +517,7 @@ class L0(Regulariser):
     Raises
     ------
     InputError
-        μ ≤ 0; a domain without bounds (when the problem is compiled).
+        μ ≤ 0; coefficients without bounds (when the problem is compiled).
     """
 
     mu: float = 1.0
@@ -555,20 +557,20 @@ class L0(Regulariser):
 class L0L1(Regulariser):
     """The sum μ_0 ||w||_0 + μ_1 ||w||_1, infinite beyond k non-zero coefficients: Ustun and Rudin, 2015, (4).
 
-    Blocks ``s`` in {0, 1}, |w_j| ≤ u_j s_j with u_j the domain's bound, where non-zero coefficients are counted, and ``a`` ≥ |w|
-    where μ_1 > 0.
+    Blocks ``s`` in {0, 1}, |w_j| ≤ u_j s_j, u_j a bound by the domain or by restrictions, where non-zero coefficients are
+    counted, and ``a`` ≥ |w| where μ_1 > 0.
 
     Parameters
     ----------
     mu0, mu1 : float
-        ≥ 0.
+        μ_0, μ_1 ≥ 0.
     k : int, optional
         Non-zero coefficients at most; any number where it is not given.
 
     Raises
     ------
     InputError
-        A price below 0, a limit that is no integer ≥ 0; a domain without bounds (when the problem is compiled).
+        A price below 0, a limit that is no integer ≥ 0; coefficients without bounds (when the problem is compiled).
     """
 
     mu0: float = 0.0

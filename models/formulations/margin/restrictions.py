@@ -36,7 +36,7 @@ class Restriction(Part):
     depends_on_points : bool
         Whether it names points, counts them or takes their mean, so that a point given twice is two points.
     counted_by_loss : bool
-        Whether it counts by the loss's own variables, as a loss that counts margins below 1 has them.
+        Whether it limits the sum of the loss's own variables for violated margins, as `ViolationBudget` does.
     """
 
     needs_margins: ClassVar[bool] = False
@@ -146,7 +146,7 @@ class LinearRows(Restriction):
     Parameters
     ----------
     A : array_like (k, p), or mapping, or sequence of mappings
-        Rows; or a row by name or index of its columns, ``{"age": 1.0, "income": -1.0}``, and others' coefficients are zero.
+        Rows; or a row by name or index of its columns, ``{"age": 1.0, "income": -1.0}``, zero in the other columns.
     lower, upper : float or array_like (k,), or None
         Infinite, or None, where there is none.
     label : str
@@ -357,7 +357,7 @@ def group_indicators(groups: Any, n: int) -> FloatArray:
     ------
     InputError
         Not one group for each point, points whose group is missing, names of several types, fewer than two groups, or numbers
-        that are a quantity: with a group for each of its values, nearly all weights are 0.
+        that are a quantity: more than 20 different ones, or a different one for each of three points or more.
     """
     groups_array = np.asarray(groups)
     if groups_array.shape != (n,):
@@ -546,9 +546,10 @@ class ErrorBudget(Restriction):
 
 @dataclass(frozen=True)
 class ViolationBudget(Restriction):
-    """The restriction Σ_i z_i ≤ κn in the loss's own measure z of violated margins: the κ form of Conic, Appendix C.
+    """The restriction Σ_i z_i ≤ κn in the loss's own measure z of violated margins: Cepeda, Gómez and Han, 2024, Appendix C.
 
-    z counts for `ZeroOne`, and is the relaxed count for `StrongestConic`, whose budget is not rounded down.
+    z counts violated margins for `ZeroOne`, and relaxes the count for `StrongestConic`. The form's limit is κn itself; searches
+    with a loss that counts read ⌊κn⌋.
 
     Parameters
     ----------

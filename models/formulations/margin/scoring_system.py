@@ -35,7 +35,7 @@ from .restrictions import Restriction
 from .smooth_losses import Logistic
 
 V = TypeVar("V")
-#: Totals below and above the one of risk ½ whose risks are shown.
+#: How many totals below and above the total of risk ½ have their risks shown.
 _TOTALS = 4
 
 
@@ -44,9 +44,10 @@ class ScoringSystem(NamedComposition):
     """A scoring system, min Σ c_i ℓ_i + N C0 ||ρ||_0 + N C1 ||ρ||_1 over whole numbers ρ: SLIM, Ustun and Rudin, 2015, (4);
     RiskSLIM, 2019, (1).
 
-    With the 0-1 loss ℓ_i = z_i = 1 where y_i (ρ_0 + x_i'ρ) is not > 0: a score of 0 is an error of either class. With the
-    logistic loss ℓ_i = log(1 + e^{-y_i (ρ_0 + x_i'ρ)}): a score s is a risk of 1/(1 + e^{-s}). The first coefficient is the
-    intercept's and costs nothing. The objective is theirs times N, so that it counts points.
+    N is the number of points, ρ_0 the intercept, which costs nothing, and ρ_0 + x_i'ρ the score of point i. With the 0-1 loss
+    ℓ_i = z_i = 1 where y_i (ρ_0 + x_i'ρ) is not > 0: a score of 0 is an error of either class. With the logistic loss
+    ℓ_i = log(1 + e^{-y_i (ρ_0 + x_i'ρ)}): a score s is a risk of 1/(1 + e^{-s}). The objective is the authors' times N, so that
+    it counts points.
 
     Parameters
     ----------
@@ -60,22 +61,22 @@ class ScoringSystem(NamedComposition):
         Bounds of ρ_0. Where they are not given they are so wide that, whatever the coefficients, all points can be put on either
         side.
     max_features : int, optional
-        ||ρ||_0 ≤ k.
+        k: at most k features are in use, ||ρ||_0 ≤ k.
     C0 : float or Fraction
-        ≥ 0: the share of the points that one more feature must put right. A float means the
-        decimal that it is written as: 0.01 is 1/100.
+        C0 ≥ 0: the least share of the points that one more feature must put right. A float means the decimal that it is written
+        as: 0.01 is 1/100.
     C1 : float or Fraction, optional
-        ≥ 0. Where it is not given: 0 with the logistic loss; else ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum, as
-        the authors' code has it, or ½/(N Σ_j max|ρ_j|) where C0 is 0. All sizes together cost at most half a feature, or half a
-        point where C0 is 0. Where N C0 < 2 and points weigh 1 they are worth neither a point nor a feature; beyond that a point
-        more may be got wrong for smaller coefficients.
+        C1 ≥ 0. Where it is not given: 0 with the logistic loss; else ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum,
+        as in the authors' code, or ½/(N Σ_j max|ρ_j|) where C0 is 0. All sizes together then cost at most half a feature, or half
+        a point where C0 is 0. For N C0 < 2 and points of weight 1, smaller coefficients are worth neither an error nor a feature;
+        for larger N C0 they may be worth an error.
     sample_weight : float or array_like (n,)
         c ≥ 0.
     epsilon : float
-        "> 0" is said as ≥ ε where features are not whole numbers. Where they are, scores are too, and "> 0" is "≥ 1",
+        "> 0" is stated as ≥ ε where features are not whole numbers. Where they are, scores are too, and "> 0" is "≥ 1",
         whatever ε ≤ 1.
     loss : {"zero-one", "logistic"}
-        "risk-bb" solves the logistic loss, and solvers that read exponential cones beside integers.
+        The loss ℓ. The logistic loss is solved by "risk-bb" and by solvers that take exponential cones with integers.
     subject_to : Restriction or sequence of Restriction
         Restrictions of `Margin`: `parity`, `error_budget`, `keep`, `fixed`, `at_most`, `LinearRows`. "supports-bb" and "risk-bb"
         read bounds of single coefficients and numbers of features; "margin-bb" reads the others with the 0-1 loss. Signs are
@@ -90,7 +91,7 @@ class ScoringSystem(NamedComposition):
     ------
     InputError
         As `Margin`; bounds that are no whole numbers or exclude 0, a limit or price below 0, ε outside (0, 1]. Restrictions
-        that count margins below 1, where features are not whole numbers: a score of 0.5 is right, and such a count has it wrong.
+        that count margins below 1, where features are not whole numbers: a score of 0.5 is right, but its margin is below 1.
     """
 
     X: Points
@@ -295,7 +296,7 @@ class ScoringSystem(NamedComposition):
     def problem(self) -> ScoringProblem:
         """Return errors and costs as the exact solver reads them, within the bounds that restrictions leave.
 
-        Restrictions of another kind are left out: points have the same value.
+        Other restrictions are left out: they do not change the value of a point.
         """
         d = self.X.shape[1] - 1
         lower, upper, k = self._restricted or self._unrestricted
@@ -318,7 +319,7 @@ class ScoringSystem(NamedComposition):
         Parameters
         ----------
         rho : sequence of int (d + 1,)
-            Points, the intercept first; other numbers are rounded.
+            The coefficients, the intercept first; they are rounded to whole numbers.
 
         Returns
         -------

@@ -1,4 +1,7 @@
-"""Smooth losses of `Margin`: the logistic and exponential losses, which take exponential cones, and Huber's loss of residuals."""
+"""Smooth losses of `Margin`: the logistic and exponential losses, which take exponential cones, and Huber's loss of residuals.
+
+m is the margin y_i x_i'w of a point and c its cost; `models.formulations.margin.loss` defines the conjugates L* and β.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +46,9 @@ class LogisticConjugate(Conjugate):
 class Logistic(Loss):
     """The logistic loss log(1 + e^-m), minus the logarithm of the probability 1/(1 + e^-m) of the label.
 
-    With a lower bound t of the margin it is the least ξ with e^{-t-ξ} + e^-ξ ≤ 1: two exponential cones for each point. At an
-    optimum t = m, ξ is the loss, and the blocks ``right`` and ``wrong`` are the probabilities of the label and of the other one.
-    Multipliers of ``margin`` are α_i = c_i times the second.
+    With a lower bound t of the margin the loss is the least ξ with e^{-t-ξ} + e^-ξ ≤ 1: two exponential cones for each point. At
+    an optimum t = m, ξ is the loss, and the blocks ``right`` and ``wrong`` are the probabilities of the label and of the other
+    one. Multipliers of ``margin`` are α_i = c_i times ``wrong``.
     """
 
     linear_loss: ClassVar[LinearLoss | None] = LinearLoss.LOGISTIC
@@ -79,7 +82,8 @@ class Logistic(Loss):
     def multipliers(self, alpha: FloatArray, costs: FloatArray) -> dict[str, FloatArray]:
         """Return the multipliers of the cones from α = c p, c the cost and p the probability of the other label.
 
-        They are (-c p, -c p (1 - log p), c) of ``log wrong``, on the boundary of the dual cone, and the same of 1 - p.
+        They are (-c p, -c p (1 - log p), c) for ``log wrong``, on the boundary of the dual cone, and the same with 1 - p for
+        ``log right``; c for ``probability``.
         """
         share = np.minimum(alpha / np.where(costs > 0.0, costs, 1.0), 1.0)
         cones = {}

@@ -1,1 +1,1 @@
-"""Nonparallel classifiers, which place one hyperplane near each class: NPSVC++ one class at a time or jointly, and twin SVMs."""
+"""Nonparallel classifiers, which place one hyperplane near each class: NPSVC++ (Zhang et al., 2024) and twin SVMs."""

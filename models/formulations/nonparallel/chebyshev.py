@@ -1,6 +1,6 @@
-"""`ChebyshevNPSVC`, K-NPSVC++, (8) of Zhang et al. ("NPSVC++"): hyperplanes of all classes and shared features in one problem.
+"""`ChebyshevNPSVC`, (8) of Zhang et al., 2024 ("NPSVC++"): K-NPSVC++, hyperplanes of all classes with shared features.
 
-Each class has an objective, and the largest weighted one is minimised (the Chebyshev scalarisation of several objectives).
+Each class l has an objective J_l, and the largest weighted one is minimised, min max_l ϖ_l J_l (the Chebyshev scalarisation).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from .quadratic_factors import (
 
 
 def _root(model: ChebyshevNPSVC) -> FloatArray:
-    """√μ B with S = B'B."""
+    """Return √μ T with S = T'T."""
     return np.sqrt(model.mu) * psd_factor(Quadratic(matrix=0.5 * (model.S + model.S.T))).toarray()
 
 
@@ -93,7 +93,7 @@ class ChebyshevPieces:
     Parameters
     ----------
     model : ChebyshevNPSVC
-        Its P is not used: every method is given one.
+        The model; its own P is not used, since methods take P as an argument.
     """
 
     def __init__(self, model: ChebyshevNPSVC) -> None:
@@ -175,7 +175,7 @@ class ChebyshevPieces:
         return self._lowered[k]
 
     def smoothed_columns(self, P: FloatArray) -> FloatArray:
-        """Return SP; that of the last P is kept, since all classes ask for it."""
+        """Return SP; the product for the last P is kept, since all classes use it."""
         if self._product is None or not np.array_equal(P, self._product[0]):
             self._product = (P.copy(), self.S @ P)
         return self._product[1]
@@ -212,7 +212,7 @@ class ChebyshevNPSVC(Model):
     y : array_like (n,)
         Class labels of any type.
     c, r1, r2 : float
-        > 0, weights in J_l as above.
+        c, r1, r2 > 0, weights in J_l as above.
     mu : float
         μ ≥ 0, weight of the neighbour graph.
     d : int, optional
@@ -222,6 +222,7 @@ class ChebyshevNPSVC(Model):
     orientation : {"one", "rest"}
         Whether hyperplane l is near the points of class l, or near all others.
     kernel : Kernel or callable
+        The kernel of the features.
     ridge, offset : float
         Those of `FeatureMap`.
     neighbours : int, optional
@@ -233,14 +234,15 @@ class ChebyshevNPSVC(Model):
     -----
     With P free the problem is not convex: "kernel-npsvcpp" ends in a stationary point, certified by ``at(P)``, the model with its
     final P; Gurobi and SCIP search small problems for a global optimum. Form: see `compile`. For fixed P it is
-    *separable*: ρ* = max_l ϖ_l min J_l, so a solver leaves (u_l, v_l) of the other classes arbitrary;
-    ``class_program(l)`` is each class's own problem. Dual (9) for fixed P: Σ τ_l ϖ_l min J_l over the simplex; Σ τ_l ϖ_l J_l at
-    a point that is not optimal in U, V is *not* a bound.
+    *separable*: the optimum is ρ* = max_l ϖ_l min J_l, so a solver leaves (u_l, v_l) of the classes below the maximum arbitrary;
+    ``class_program(l)`` is each class's own problem. Dual (9) for fixed P: the maximum of Σ τ_l ϖ_l min J_l over τ in the unit
+    simplex; Σ τ_l ϖ_l J_l at a point that is not optimal in U, V is *not* a bound.
 
     Raises
     ------
     InputError
-        Wrong shapes, one class, a class of one point, parameters out of range, P without orthonormal columns.
+        Wrong shapes, one class, a class of one point, parameters out of range, P without orthonormal columns, μ > 0 with a
+        precomputed kernel.
     """
 
     X: Points
@@ -344,9 +346,9 @@ class ChebyshevNPSVC(Model):
     def class_program(self, k: int, P: FloatArray | None = None, v: FloatArray | None = None) -> HingeQuadratic:
         """Return class k's problem for fixed P: in u at the given v (the u-step, (14)-(16)), or in (u, v) at once, v eliminated.
 
-        In u: H = A'A + r1 I, linear term -r1 (Pv)'u. **Errata** of the printed dual: (16) and (A.9) lack the factor r1 of BQPv,
-        (A.5) has -K_{-l}λ where + is right, (A.6) K_l' for K_{-l}'. At once: v = r1/(r1 + r2) P'u, which leaves
-        H = A'A + r1 I - r1²/(r1 + r2) PP'.
+        In u: H = A'A + r1 I with the rows Ψ_A as A, linear term -r1 (Pv)'u. **Errata** of the printed dual: (16) and (A.9) lack
+        the factor r1 of BQPv, (A.5) has -K_{-l}λ where + is right, (A.6) K_l' for K_{-l}'. At once: v = r1/(r1 + r2) P'u, which
+        leaves H = A'A + r1 I - r1²/(r1 + r2) PP'.
         """
         return self.pieces.program(k, self._fixed(P), v)
 
@@ -487,7 +489,7 @@ class ChebyshevNPSVC(Model):
         Raises
         ------
         TooLargeError
-            Says how many bytes they would need, and what to do.
+            The matrices need more bytes than `materialise_limit`.
         """
         n, p = self.X.shape[0], self.features.dimension
         outside = [int((~self.near_points(k)).sum()) for k in range(self.K)]
@@ -513,9 +515,9 @@ class ChebyshevNPSVC(Model):
         For each class k: ``margin_k``: ψ_i'u_k + ξ_i - 1 ≥ 0 for i in B, and ``objective_k``, a rotated cone
         (ρ/ϖ_k - cΣξ - μ/2 Tr(P'SP), 1, (Ψ_A u_k, √r1 (u_k - Pv_k), √r2 v_k)), which says ϖ_k J_k ≤ ρ.
 
-        With P free it and R = U - VP' are blocks too, under the bilinear equalities ``rest`` and ``orthonormal``; √μ B P,
-        S = B'B, joins the cones' tails. U, V, ξ and R have the bounds that follow from ρ ≤ ρ(u = v = 0). P may be
-        turned by any orthogonal matrix, V with it: the P with zeros above its diagonal and none below zero on it stands for all.
+        With P free, P and R = U - VP' are blocks too, under the bilinear equalities ``rest`` and ``orthonormal``; √μ T P, S =
+        T'T, joins the cones' tails. U, V, ξ and R have the bounds that follow from ρ ≤ ρ(u = v = 0). P may be turned by any
+        orthogonal matrix, V with it: the bounds of P admit only those with zeros above the diagonal and numbers ≥ 0 on it.
         """
         psi, K, P = self.features.rows, self.K, self.P
         p, d = self.features.dimension, int(self.d or 1)
@@ -568,7 +570,8 @@ class ChebyshevNPSVC(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return max_l ϖ_l D_l(λ_l): the dual value of each class's own problem at multipliers clipped to their boxes.
+        """Return max_l ϖ_l D_l(λ_l), D_l the dual value of class l's own problem at multipliers clipped to their box; -inf while
+        P is free.
 
         Any one class bounds the maximum.
         """
@@ -592,8 +595,8 @@ class ChebyshevNPSVC(Model):
         return {**self.meanings, **sentences}.get(label, "")
 
     def multipliers(self, values: Mapping[str, FloatArray], k: int, lam: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
-        """Return multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is
-        maximal.
+        """Return multipliers and reduced costs of the form with all weight on class k, from λ of its own problem; they prove the
+        optimum if ϖ_k J_k is the largest.
         """
         P, other_counts = self._fixed(None), [int((~self.near_points(j)).sum()) for j in range(self.K)]
         start = 1 + self.K * sum(P.shape)
@@ -615,7 +618,7 @@ class ChebyshevNPSVC(Model):
         return z, zeta
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Return objective, residuals and bound without the form, for models too large for it and for P free."""
+        """Return objective, residuals and bound of a point without the form: it may be too large, or not convex with P free."""
         P = values["P"] if self.P is None else self.P
         objectives, bound = self.objectives(values["U"], values["V"], P), self.bound(None, multipliers)
         F = self.features.rows @ values["U"].T

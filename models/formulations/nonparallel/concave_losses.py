@@ -1,6 +1,6 @@
-"""Nonconvex programs of one class, (2) of Zhang et al. ("NPSVC++"), with a loss that is concave in |f|: capped or correntropy.
+"""Nonconvex programs of one class, (2) of Zhang et al., 2024 ("NPSVC++"), with a loss concave in |f|: capped or correntropy.
 
-`NonparallelSVM` compiles to them.
+`NonparallelSVM` compiles to them. f_i = u'ψ_i is the score of point i with the features ψ_i.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class ConcaveProgram(ABC):
     Parameters
     ----------
     rows : ndarray (n, p)
-        ψ_i, so f = Ψu.
+        Ψ, with rows ψ_i, so that f = Ψu.
     inside : ndarray of bool (n,)
         Points of the class.
     H : ndarray (p, p)
         Matrix of the quadratic.
     r, c : float
-        > 0: H ⪰ rI, and the weight of the other points' losses.
+        r > 0 with H ⪰ rI, and c > 0, the weight of the other points' losses.
     margin : float
-        s > 0.
+        s > 0, the score that the other points are to reach.
     """
 
     rows: FloatArray
@@ -68,7 +68,9 @@ class ConcaveProgram(ABC):
     def _form(
         self, name: str, loss_blocks: tuple[Block, ...], M: sp.csr_array, costs: FloatArray, tops: FloatArray
     ) -> StandardForm:
-        """The program with the loss's own blocks, M their terms in ``above`` and ``below``; costs and tops of ξ_i and of them."""
+        """Return the program with the loss's own blocks, whose coefficients in ``above`` and ``below`` are M; ``costs`` and
+        ``tops`` are the costs and upper bounds of the class's ξ_i and of the loss's own variables.
+        """
         A, B, p = sp.csr_array(self.rows[self.inside]), sp.csr_array(self.rows[~self.inside]), self.rows.shape[1]
         k, m = A.shape[0], B.shape[0]
         rows = {
@@ -104,7 +106,7 @@ class CappedProgram(ConcaveProgram):
     Parameters
     ----------
     epsilon : float
-        > 0.
+        ε > 0.
     """
 
     epsilon: float
@@ -132,7 +134,7 @@ class CorrentropyProgram(ConcaveProgram):
     Parameters
     ----------
     gamma : float
-        > 0.
+        γ > 0.
     """
 
     gamma: float

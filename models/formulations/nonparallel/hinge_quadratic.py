@@ -1,5 +1,6 @@
-"""`HingeQuadratic`, a strictly convex quadratic with hinge and pinball losses, to which nonparallel classifiers reduce, and
-`BoxProgram`, the box QP that is its dual.
+"""`HingeQuadratic`, a strictly convex quadratic with hinge and pinball losses, and `BoxProgram`, the box QP that is its dual.
+
+Nonparallel classifiers reduce to them, such as those of Zhang et al., 2024 ("NPSVC++").
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class BoxProgram(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Return the bytes of the factor: P stays factored until a reader materialises it."""
+        """Return the bytes of Z. P stays factored; with a ridge its factor also has m × m numbers, which are not counted."""
         return 8 * int(self.Z.size)
 
     def compile(self) -> StandardForm:
@@ -114,7 +115,7 @@ class BoxProgram(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return f(a) - gap(a) at the point moved into the box, without multipliers."""
+        """Return the objective less the duality gap at the point moved into the box; multipliers are not read."""
         if x is None:
             return Bound(-np.inf, "no point")
         a = np.clip(x, self.lower, self.upper)
@@ -172,11 +173,11 @@ def _objective(model: BoxProgram, values: Mapping[str, FloatArray]) -> float:
 class HingeQuadratic(Model):
     """The problem min ½u'Hu + b'u + constant + Σ_j w_j max(h_j - g_j'u, -τ_j(h_j - g_j'u)), strictly convex.
 
-    τ_j = 0 is the hinge, τ_j > 0 the pinball loss. Dual: with Q = GH⁻¹G',
+    g_j are the rows of G. τ_j = 0 is the hinge, τ_j > 0 the pinball loss. Dual:
 
         max over -τ_j w_j ≤ λ_j ≤ w_j of  h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) + constant,   u = H⁻¹(G'λ - b),
 
-    a box QP (`BoxQP`), whose value at *any* λ of the box is a bound.
+    a box QP with the matrix GH⁻¹G' (`BoxQP`), whose value at *any* λ of the box is a bound.
 
     Parameters
     ----------
@@ -337,7 +338,7 @@ class HingeQuadratic(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Return the bytes of H and the rows of G."""
+        """Return the bytes of H and of the rows of G, which the form has twice if a loss is the pinball loss."""
         m, p = self.factor.shape
         return 12 * p * p + 12 * m * (p + 1) * (1 + int((self.tau > 0).any()))
 

@@ -1,4 +1,7 @@
-"""The nearest-neighbour graph of points and its normalised Laplacian L, NPSVC++ (A.12): nonparallel models penalise f'Lf."""
+"""The nearest-neighbour graph of points and its normalised Laplacian L, (A.12) of Zhang et al., 2024 ("NPSVC++").
+
+Nonparallel models penalise f'Lf, f the scores of the points: neighbours then have similar scores.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ _ROWS = 512
 
 
 def nearest_neighbours(X: Points, k: int) -> tuple[IntArray, FloatArray]:
-    """Return indices and squared distances of every point's k nearest others, n × k; O(n²) work, a block of rows at a time."""
+    """Return indices and squared distances of every point's k nearest others, n × k; O(n²) work, a block of rows at a time.
+
+    Raises `InputError` unless 1 ≤ k < n.
+    """
     n = X.shape[0]
     if not 1 <= k < n:
         raise InputError(f"neighbours must lie between 1 and n - 1 = {n - 1}; it is {k}", name="neighbours")

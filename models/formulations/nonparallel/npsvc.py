@@ -1,6 +1,10 @@
 """Nonparallel SVMs, one problem for each class: a hyperplane near the points of the class and far from the others.
 
-`TargetModel` is the base class of these models, and `NonparallelSVM` the problem (2) of Zhang et al. ("NPSVC++").
+`TargetModel` is the base class of these models, and `NonparallelSVM` the problem (2) of Zhang et al., 2024 ("NPSVC++"),
+
+    min over u of  Σ_{target} ℓ_s(f(x_i)) + c Σ_{others} ℓ_d(f(x_i)) + r/2 ||u||²,     f(x) = u'ψ(x),
+
+with a similarity loss ℓ_s, a dissimilarity loss ℓ_d and features ψ.
 """
 
 from __future__ import annotations
@@ -272,7 +276,7 @@ class NonparallelSVM(TargetModel):
     loss : str
         See above.
     c, r : float
-        > 0, weights of the other points' losses and of the norm.
+        c, r > 0, weights of the other points' losses and of the norm.
     margin : float
         s > 0, the value of f that the other points are to reach.
     epsilon : float
@@ -282,24 +286,27 @@ class NonparallelSVM(TargetModel):
     gamma : float
         γ > 0 of "correntropy".
     manifold : float
-        μ ≥ 0: weight of the graph regulariser of (A.12), as in RMTBSVM.
+        μ ≥ 0: weight of f'Lf, L the Laplacian (A.12) of the neighbour graph.
     kernel : Kernel or callable
+        The kernel of the features.
     ridge, offset : float
-        Of `FeatureMap`.
+        Those of `FeatureMap`.
 
     Notes
     -----
     The four convex pairs compile to the form of `HingeQuadratic` (blocks ``u``, ``xi``) and have the `BoxQP` dual. The two
     others are concave in |a|: ``majorant(u)`` replaces ℓ_s(a) by its tangent in |a| at u, a convex
-    problem that touches the objective at u and lies above it elsewhere; the solver "npsvc-mm" repeats that. Its result carries
-    the certificate of the majorant at its own point: optimal for it means stationary for the model. ``"capped"`` also has a
-    mixed-integer form with valid big-M constants (`CappedProgram`: blocks ``u``, ``xi``, ``z``), ``"correntropy"`` one with
-    exponential cones and bilinear rows (`CorrentropyProgram`: ``u``, ``xi``, ``decay``, ``growth``); their optima are global.
+    problem that touches the objective at u and lies nowhere below it; the solver "npsvc-mm" repeats that. Its result carries the
+    certificate of the majorant at the final point: an optimum of that majorant is a stationary point of the model. ``"capped"``
+    also has a mixed-integer form with valid big-M constants (`CappedProgram`: blocks ``u``, ``xi``, ``z``), ``"correntropy"`` one
+    with exponential cones and bilinear rows (`CorrentropyProgram`: ``u``, ``xi``, ``decay``, ``growth``); their optima are
+    global.
 
     Raises
     ------
     InputError
-        Wrong shapes, one class, a class of one point, parameters out of range, an unknown loss or target.
+        Wrong shapes, one class, a class of one point, parameters out of range, an unknown loss or target, μ > 0 with a
+        precomputed kernel.
     """
 
     X: Points
@@ -341,7 +348,7 @@ class NonparallelSVM(TargetModel):
 
     @cached_property
     def smoothness(self) -> FloatArray | None:
-        """Return μΨ'LΨ; None without manifold regularisation."""
+        """Return μΨ'LΨ, L the neighbour graph's Laplacian; None for μ = 0."""
         if self._first:
             return self._first.smoothness
         if self.manifold == 0.0:
@@ -453,7 +460,7 @@ class NonparallelSVM(TargetModel):
         return float(similarity + self.c * short + 0.5 * self.base.quadratic_product(u).quadratic.value)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return one row for each point with its f; the class's own are to be near 0, the others beyond s."""
+        """Return one row for each point with its score f: points of the class are to be near 0, the others beyond s."""
         f = self.features.rows @ values["u"]
         outside = np.flatnonzero(~self.inside)
         z = None if multipliers is None else multipliers.get("margin")

@@ -163,7 +163,7 @@ class KernelRows:
 
     @cached_property
     def inverse(self) -> FloatArray:
-        """Return (K̃ + rI)⁻¹, which classes with few points outside A need."""
+        """Return (K̃ + rI)⁻¹, which a `PointsFactor` with few points outside its set A needs."""
         shifted = self.gram.copy()
         shifted[np.diag_indices(self.gram.shape[0])] += self.r
         return _inverse(shifted)
@@ -179,8 +179,8 @@ class PointsFactor:
     """The factor of H = Ψ_A'Ψ_A + rI and G = Ψ_B, A and B = not A sets of the points: no n × n matrix for each class but ZZ'
     itself.
 
-    With A the smaller set, ZZ' = (K̃_BB - K̃_BA(K̃_AA + rI)⁻¹K̃_AB)/r; with B the smaller, ZZ' = [((K̃ + rI)⁻¹)_BB]⁻¹/r - I. So one
-    class costs O(min(|A|, |B|) |B|²) operations and |B|² numbers.
+    With A the smaller set, ZZ' = (K̃_BB - K̃_BA(K̃_AA + rI)⁻¹K̃_AB)/r; with B the smaller, ZZ' = [((K̃ + rI)⁻¹)_BB]⁻¹/r - I. So
+    one class costs O(min(|A|, |B|) |B|²) operations and |B|² numbers.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def rmatvec_each(factors: Sequence[PointsFactor], lams: Sequence[FloatArray]) ->
 
 
 def _solve(rows: KernelRows, factors: Sequence[PointsFactor], blocks: Sequence[FloatArray]) -> list[FloatArray]:
-    """H_k⁻¹ of every block of columns; refined against what the difference of two large terms loses, down to rounding."""
+    """Return H_k⁻¹ times each block of columns, refined until the residual is a rounding error, at most twice."""
     ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
     parts = [slice(*pair) for pair in pairwise(ends.tolist())]
     B = np.column_stack(list(blocks))
@@ -641,7 +641,7 @@ class DowndatedFactor:
 
     @property
     def gram(self) -> FloatArray | None:
-        """Return ZZ' where that of H is kept: a change of rank d, built when asked for."""
+        """Return ZZ' of H plus a matrix of rank d, built when asked for; None if the factor of H has no ZZ'."""
         if self.base.gram is None:
             return None
         added = self.base.times(self._spread)

@@ -1,4 +1,4 @@
-"""Twin support vector machines of other papers, to compare NPSVC++ with: Pin-TSVM (Xu et al.) and NHSVM (Shao et al.)."""
+"""Twin support vector machines to compare NPSVC++ (Zhang et al., 2024) with: Pin-TSVM (Xu et al.) and NHSVM (Shao et al.)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PinballTwinSVM(TargetModel):
     target : label
         The class whose hyperplane this is.
     c, nu : float
-        > 0, weights of the class's pinball losses and of the others' mean f. Both times a number is u times that number.
+        c, ν > 0, weights of the class's pinball losses and of the others' mean f. A factor of both is a factor of the optimal u.
     tau : float
         τ ≥ 0, the loss's slope where f > 0.
     kernel : Kernel or callable
@@ -159,7 +159,7 @@ class JointHyperplanesSVM(TargetModel):
     target : label
         The class whose hyperplane f is.
     c, r : float
-        > 0, weights of the hinge losses and of the norms.
+        c, r > 0, weights of the hinge losses and of the norms.
     margin : float
         s > 0.
     kernel : Kernel or callable
@@ -255,7 +255,8 @@ class JointHyperplanesSVM(TargetModel):
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the difference of the distances |f(x)|/||u|| and |g(x)|/||v|| of new rows.
 
-        It is positive where the second of two classes is the nearer one; of more classes, negative where the target is.
+        It is positive where the second of two classes is the nearer one; of more classes, negative where the target is. Raises
+        `InputError` for a hyperplane u = 0 or v = 0.
         """
         planes = np.column_stack(self.hyperplanes(values))
         norms = np.linalg.norm(planes, axis=0)
