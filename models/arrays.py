@@ -360,14 +360,14 @@ def materialise_limit() -> int:
     Raises
     ------
     InputError
-        The variable does not hold a number.
+        The variable holds no number, or an infinite one.
     """
     value = os.environ.get("MARGINOPT_MAX_BYTES")
     if value is None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     try:
         return int(float(value))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InputError(f"MARGINOPT_MAX_BYTES must be a number of bytes; it is {value!r}", name="MARGINOPT_MAX_BYTES") from error
 
 

@@ -527,19 +527,21 @@ class BareForm(Model):
 
     @property
     def statement(self) -> Statement:
-        """Return min ½x'Px + q'x + r over F_k x + g_k in K_k and the bounds."""
+        """Return min ½x'Px + q'x + r, or max of its negative, over F_k x + g_k in K_k and the bounds."""
         form, quadratic = self.source_form, self.source_form.quadratic is not None
         cones = [(c.cone.symbol, c.label) for c in form.constraints]
         rows = [Line(f"F x + g in {kind}", rf"F x + g \in \mathrm{{{kind}}}", label) for kind, label in cones]
         bounds = [Line("l <= x <= u", r"l \le x \le u", "bounds")] if form.has_bounds else []
-        linear = Line("q'x + r", r"q^\top x + r")
-        kind = "mixed-integer program" if Feature.INTEGER in form.features else "convex program"
+        text, latex = ("1/2 x'Px + ", r"\tfrac12 x^\top P x + ") if quadratic else ("", "")
+        text, latex = f"{text}q'x + r", rf"{latex}q^\top x + r"
+        objective = Line(f"-({text})", f"-({latex})") if form.maximise else Line(text, latex)
+        kind = "mixed-integer program" if Feature.INTEGER in form.features else "continuous program"
         return Statement(
             title=self.name,
             problem_class=kind,
             sense="maximise" if form.maximise else "minimise",
             variables=Line("x", "x"),
-            objective=Line("1/2 x'Px + q'x + r", r"\tfrac12 x^\top P x + q^\top x + r") if quadratic else linear,
+            objective=objective,
             constraints=(*rows, *bounds),
             sizes=f"{form.n} variables, {form.rows} rows",
             source="the form itself",

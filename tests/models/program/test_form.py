@@ -12,6 +12,7 @@ from facts import about
 
 from marginopt.errors import InputError, TooLargeError
 from marginopt.models.kernels.gram import MatrixGram
+from marginopt.models.model import as_model
 from marginopt.models.program.cones import PSD, Feature, Nonnegative, RotatedSecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, StandardForm
 from marginopt.models.program.quadratic import Quadratic
@@ -139,9 +140,10 @@ def test_too_large_says_how_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "1000")
     with pytest.raises(TooLargeError, check=about("X")):
         _ = Quadratic(operator=MatrixGram(np.eye(20))).materialised
-    monkeypatch.setenv("MARGINOPT_MAX_BYTES", "much")
-    with pytest.raises(InputError, check=about("MARGINOPT_MAX_BYTES")):
-        _ = Quadratic(operator=MatrixGram(np.eye(20))).materialised
+    for text in ("much", "inf"):
+        monkeypatch.setenv("MARGINOPT_MAX_BYTES", text)
+        with pytest.raises(InputError, check=about("MARGINOPT_MAX_BYTES")):
+            _ = Quadratic(operator=MatrixGram(np.eye(20))).materialised
 
 
 @pytest.mark.parametrize(
@@ -226,3 +228,11 @@ def test_quadratic_terms_that_cancel_are_evaluated_beyond_the_rounding_of_their_
     assert (error <= 1e-4 * stored.product_error(null)).all()
     rounded = stored.evaluate(null)
     assert abs(Fraction(rounded.value) - square) <= Fraction(rounded.error)
+
+
+def test_the_statement_of_a_form_that_maximises_has_its_own_sign() -> None:
+    model = as_model(small(maximise=True))
+    assert (
+        model.statement.sense == "maximise"
+        and model.statement.objective.text == "-(" + as_model(small()).statement.objective.text + ")"
+    )
