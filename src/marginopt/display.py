@@ -38,6 +38,11 @@ def sanitise(text: str) -> str:
     return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a count with its noun, in the plural unless the count is one; ``plural`` is the noun with an s if empty."""
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def bound_text(bound: float, sense: Sense, digits: int = 4) -> str:
     """Return a bound as text of so many digits, rounded up if it bounds a maximum and down if it bounds a minimum."""
     if not math.isfinite(bound):
