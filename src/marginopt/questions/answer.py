@@ -213,8 +213,10 @@ class Answer(Displayable, Generic[E]):
 
     @property
     def gap(self) -> float:
-        """Return |bound - value|/max(|value|, |bound|); zero if both are zero."""
+        """Return |bound - value|/max(|value|, |bound|); zero if both are the same, infinite if one of them is."""
         scale = max(abs(self.value), abs(self.bound))
+        if math.isinf(scale):
+            return 0.0 if self.value == self.bound else math.inf
         return abs(self.bound - self.value) / scale if scale else 0.0
 
     @property
