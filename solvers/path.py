@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..display import Display, Displayable, Tabular, counted
+from ..display import Display, Displayable, Tabular, count_text
 from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.form_change import FixedVariables
@@ -97,7 +97,7 @@ class SolutionPath(Displayable, Tabular):
         first, updates, starts = self.results[0], self.in_place_updates, self.warm_starts
         updated = f", {updates} by an update in place" if updates else ""
         warm = f", {starts} from a warm start" if starts else ""
-        solved = f"{counted(len(self), 'value')} of {self.parameter}{updated}{warm}"
+        solved = f"{count_text(len(self), 'value')} of {self.parameter}{updated}{warm}"
         interrupted = f"; Ctrl-C left {len(self.unsolved)} unsolved" if self.unsolved else ""
         return f"{first.model} by {first.solver}: {solved}{interrupted}"
 

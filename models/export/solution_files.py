@@ -396,8 +396,8 @@ _MOSEK_COLUMN = re.compile(r"(?:LOWER|UPPER) LIMIT|DUAL (?:LOWER|UPPER)|CONIC DU
 
 def _words_around_name(line: str, columns: int) -> list[str]:
     """Return the index, the name with its blanks, and the words of so many columns behind it."""
-    index, _, rest = line.strip().partition(" ")
-    name, *words = rest.strip().rsplit(maxsplit=columns)
+    index, _, fields = line.strip().partition(" ")
+    name, *words = fields.strip().rsplit(maxsplit=columns)
     return [index, name, *words]
 
 

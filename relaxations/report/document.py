@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...display import counted
+from ...display import count_text
 from ...drawing import Picture
 from ...solvers.certification.result import BoundKind
 from .matrix import Matrix
@@ -59,7 +59,7 @@ def _smallest_gap(report: ReportData) -> list[Finding]:
         if base in with_bound and base != best
         else ""
     )
-    scope = f" in the median over {counted(count, 'instance')}" if count > 1 else ""
+    scope = f" in the median over {count_text(count, 'instance')}" if count > 1 else ""
     text = f"The smallest gap is that of {best}: {_median_gap(with_bound[best]):.1%}{scope}{comparison}."
     return [Finding(text, "gaps")]
 
@@ -89,7 +89,7 @@ def _exact_relaxations(report: ReportData) -> list[Finding]:
     if exact[best] == 0:
         scope = " on any instance" if len(rows[best]) > 1 else ""
         return [Finding(f"No relaxation is exact{scope} (to {EXACT:.2%}).", "matrix")]
-    text = f"On {exact[best]} of {counted(len(rows[best]), 'instance')}, {best} is exact (to {EXACT:.2%})."
+    text = f"On {exact[best]} of {count_text(len(rows[best]), 'instance')}, {best} is exact (to {EXACT:.2%})."
     return [Finding(text, "matrix")]
 
 
@@ -114,7 +114,7 @@ def _proofs_by_solver(report: ReportData) -> list[Finding]:
     else:
         between = "; " if any("," in name for name in shown) else ", "
         phrases = [f"{name} {_proofs_and_claims(proofs[name], solved[name] - proofs[name])}" for name in shown]
-        text = f"Of {counted(count, 'problem')}, {between.join(phrases)}"
+        text = f"Of {count_text(count, 'problem')}, {between.join(phrases)}"
     return [Finding(f"{text}{_ratio_of_times(report, order)}.", "profiles" if len(order) > 1 and count > 1 else "exacts")]
 
 
@@ -152,7 +152,7 @@ def _unknown_optima(report: ReportData) -> list[Finding]:
         return []
     cell, zeta = max(unproven, key=lambda pair: _width(pair[1]))
     text = (
-        f"The optimum is not known on {len(unproven)} of {counted(len(optima), 'instance')}; the widest interval is "
+        f"The optimum is not known on {len(unproven)} of {count_text(len(optima), 'instance')}; the widest interval is "
         f"[{zeta.low:.5g}, {zeta.high:.5g}], on {cell.label}."
     )
     return [Finding(text, "instances")]
@@ -177,7 +177,7 @@ def _relaxations_without_bound(report: ReportData) -> list[Finding]:
 def _trivial_optima(report: ReportData) -> list[Finding]:
     if not report.trivial:
         return []
-    scope = f"On {len(report.trivial)} of {counted(len(report.instances), 'instance')}"
+    scope = f"On {len(report.trivial)} of {count_text(len(report.instances), 'instance')}"
     text = f"{scope} no classifier is known that beats the intercept alone; means leave them out."
     return [Finding(text, "instances")]
 

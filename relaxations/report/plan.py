@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import DataError, InputError, UnsupportedModelError
 from ...instances.naming import InstanceName
 from ...models.arrays import FloatArray, as_array, as_positive
@@ -198,9 +199,10 @@ def parse_held_out(
             )
         if columns[name] not in (None, data.X.shape[1]):
             raise InputError(
-                f"the points held out for {name} have {data.X.shape[1]} columns; the problem has {columns[name]}", name="held_out"
+                f"the points held out for {name} have {count_text(data.X.shape[1], 'column')}; the problem has {columns[name]}",
+                name="held_out",
             )
-        tests[name] = HeldOut(data.X, np.asarray(data.y), f"{data.X.shape[0]} points, {data.name}")
+        tests[name] = HeldOut(data.X, np.asarray(data.y), f"{count_text(data.X.shape[0], 'point')}, {data.name}")
     return instances, tests
 
 

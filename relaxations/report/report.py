@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...display import counted, data_frame
+from ...display import count_text, data_frame
 from ...drawing import Picture
 from ...errors import InputError
 from ...files import write_texts
@@ -301,7 +301,7 @@ def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], lis
     records = {} if problems_left_out else _records_until_interrupt(runner, tasks)
     all_records = [records.get(k) or task.unsolved_record(_INTERRUPTED) for k, task in enumerate(tasks)]
     left_out = [(problems_left_out, "problem"), (len(tasks) - len(records), "solve")]
-    words = " and ".join(counted(count, noun) for count, noun in left_out if count)
+    words = " and ".join(count_text(count, noun) for count, noun in left_out if count)
     return cells, tasks, all_records, f"{_INTERRUPTED}: {words} left out" if words else ""
 
 

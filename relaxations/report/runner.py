@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...display import counted
+from ...display import count_text
 from ...errors import DataError, InputError
 from ...files import READ_ERRORS, describe_read_error
 from ...models.digest import identity
@@ -303,7 +303,7 @@ class Runner:
         self.progress.plan([(task.kind, task.label) for task in tasks], size)
         self.progress.expect([(task.kind, task.label) for task in later_tasks])
         if tasks:
-            self.progress.write(f"{counted(len(tasks), 'cell')} to do" + (f", {size} at a time" if size > 1 else ""))
+            self.progress.write(f"{count_text(len(tasks), 'cell')} to do" + (f", {size} at a time" if size > 1 else ""))
         for index, record, is_stored, seconds in self._done(tasks):
             task = tasks[index]
             yield index, record
@@ -345,7 +345,7 @@ def _perform(task: StoredTask, threads: int | None) -> tuple[dict[str, Any], boo
 def describe_machine() -> str:
     """Return system, architecture, cores and memory in words."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
+    return f"{platform.system()} {platform.machine()}, {count_text(os.cpu_count() or 1, 'core')}, {memory:.0f} GiB"
 
 
 def describe_blas() -> list[str]:

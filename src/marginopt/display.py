@@ -38,9 +38,20 @@ def sanitise(text: str) -> str:
     return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a count with its noun, in the plural unless the count is one; ``plural`` is the noun with an s if empty."""
-    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
+def count_text(count: int, noun: str, plural: str = "", spec: str = "") -> str:
+    """Return a count with its noun, in the plural unless the count is one.
+
+    Parameters
+    ----------
+    count : int
+    noun : str
+        The noun in the singular.
+    plural : str
+        The noun in the plural; with an s if empty.
+    spec : str
+        Format of the count, as "," for thousands.
+    """
+    return f"{count:{spec}} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def bound_text(bound: float, sense: Sense, digits: int = 4) -> str:

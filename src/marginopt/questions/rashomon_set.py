@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..display import Sense, bound_text
+from ..display import Sense, bound_text, count_text
 from ..drawing import COLOURS, GREY, literal_text
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_positive
@@ -384,7 +384,7 @@ class ImportanceQuestion(BoundedQuestion):
     @property
     def data(self) -> str:
         """Return the number of points and the cost of comparison."""
-        return f"{len(self.model.y)} points, objective {classifier_cost(self.model, self.best):.6g} with it"
+        return f"{count_text(len(self.model.y), 'point')}, objective {classifier_cost(self.model, self.best):.6g} with it"
 
 
 def feature_importance(
