@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..display import count_text
 from ..errors import DataError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -128,7 +129,7 @@ def _class_labels(present: FloatArray, labels: Sequence[Label] | None) -> tuple[
     shown = ", ".join(f"{value:g}" for value in present[:6]) + (", ..." if present.size > 6 else "")
     raise DataError(
         f"y must be -1 and +1 for two classes or 0..K-1 for K ≥ 3 classes, got the {present.size} values {shown}"
-        + ("" if labels is None else f" for {len(labels)} labels")
+        + ("" if labels is None else f" for {count_text(len(labels), 'label')}")
         + "; Instance.from_labels(X, y) codes labels of any kind"
     )
 
@@ -160,7 +161,8 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
         )
     if len(classes) > max(_MANY_CLASSES, len(cells) / 2):
         raise DataError(
-            f"{len(classes)} different labels in {len(cells)} rows: this looks like a measurement, not a class; "
+            f"{count_text(len(classes), 'different label')} in {count_text(len(cells), 'row')}: "
+            "this looks like a measurement, not a class; "
             "choose the label column with label=",
             name="labels",
         )

@@ -25,6 +25,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..display import count_text
 from ..errors import DataError
 from ..files import READ_ERRORS, describe_read_error, unpack_limit
 from .readers import (
@@ -222,7 +223,7 @@ def unpack_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredA
                 smallest_index = min(smallest_index, int(X.indices.min()))
                 largest_index = max(largest_index, int(X.indices.max()))
             if largest_index > MAX_COLUMNS:
-                raise libsvm_fault(path, text, f"it has {largest_index:,} columns", lines)
+                raise libsvm_fault(path, text, f"it has {count_text(largest_index, 'column', spec=',')}", lines)
             indptr.append(data.count + X.indptr[1:].astype(np.int64))
             data.append(X.data)
             indices.append(X.indices)

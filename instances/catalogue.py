@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Literal
 
+from ..display import count_text
 from ..errors import DataError, InputError, near_names
 from .data_set import ENTRIES, EXTENSIONS, DataSet, DataSetInfo, Part
 from .instance import Instance
@@ -218,7 +219,8 @@ def _checked(expected: DataSetInfo, part: Part, raw: RawData) -> Instance:
     shape = (*instance.X.shape, len(sizes))
     if shape != (rows, expected.p, expected.classes):
         raise DataError(
-            f"{name} from {raw.source} is refused: it has {shape[0]} rows, {shape[1]} features, {shape[2]} classes where the "
+            f"{name} from {raw.source} is refused: it has {count_text(shape[0], 'row')}, "
+            f"{count_text(shape[1], 'feature')}, {count_text(shape[2], 'class', 'classes')} where the "
             f"published data have {rows}, {expected.p}, {expected.classes}",
             name=name,
         )

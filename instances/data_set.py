@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from .. import extensions
+from ..display import count_text
 from ..errors import DataError, InputError
 from .instance import Instance
 
@@ -214,7 +215,8 @@ class DataSet:
         shape = (*instance.X.shape, len(instance.classes))
         if shape != (self.n, self.p, self.classes):
             raise DataError(
-                f"{self.name} is refused: it has {shape[0]} rows, {shape[1]} features, {shape[2]} classes where {self.n}, "
+                f"{self.name} is refused: it has {count_text(shape[0], 'row')}, "
+                f"{count_text(shape[1], 'feature')}, {count_text(shape[2], 'class', 'classes')} where {self.n}, "
                 f"{self.p}, {self.classes} are promised",
                 name=self.name,
             )

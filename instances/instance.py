@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data_names import DataNames, LabelledData, distinct_names, is_pandas_or_polars, names_of_rows
-from ..display import Display, Displayable, data_frame
+from ..display import Display, Displayable, count_text, data_frame
 from ..errors import DataError, InputError, MarginoptWarning
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import InstanceName, checked_parameters, composed_name
@@ -55,8 +55,9 @@ def _check_fit_on(instance: Instance, fit_on: Instance) -> None:
     if own_layout != fitted_layout:
         raise InputError(
             "fit_on must have the same columns and storage as the instance: "
-            f"{fitted_layout[0]} columns, intercept {fitted_layout[1]}, "
-            f"sparse {fitted_layout[2]} against {own_layout[0]} columns, intercept {own_layout[1]}, sparse {own_layout[2]}",
+            f"{count_text(fitted_layout[0], 'column')}, intercept {fitted_layout[1]}, "
+            f"sparse {fitted_layout[2]} against {count_text(own_layout[0], 'column')}, "
+            f"intercept {own_layout[1]}, sparse {own_layout[2]}",
             name="fit_on",
         )
     if fit_on.scaling != "none" or instance.scaling != "none":
@@ -523,9 +524,10 @@ class Instance(Displayable, LabelledData):
         ellipsis = ", ..." if len(self._labels) > 4 else ""
         storage = f", CSR {self.X.nnz / np.prod(self.X.shape):.1%} filled" if is_sparse(self.X) else ""
         scaling = {"none": "", "standardised": ", standardised", "scaled": ", scaled to unit variance, not centred"}
-        columns = f"{self.X.shape[1]} columns" + (" with the intercept first" if self.intercept else "")
+        columns = count_text(self.X.shape[1], "column") + (" with the intercept first" if self.intercept else "")
         return (
-            f"Instance({self.name!r}: {self.n} rows, {columns}, {len(self._labels)} classes ({sizes}{ellipsis})"
+            f"Instance({self.name!r}: {count_text(self.n, 'row')}, {columns}, "
+            f"{count_text(len(self._labels), 'class', 'classes')} ({sizes}{ellipsis})"
             f"{storage}{scaling[self.scaling]}; {self.source})"
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..display import count_text
 from ..errors import DataError, InputError
 from .arrays import FloatArray, IntArray, Matrix, is_sparse
 
@@ -98,7 +99,8 @@ def split_rows(codes: npt.NDArray[Any], fractions: Sequence[float], seed: Rng, s
     sizes = np.diff(np.concatenate([[0], cuts, [total]]))
     if (sizes < 1).any():
         raise InputError(
-            f"fractions {list(fractions)} of {total} rows leave part {int(np.argmin(sizes))} empty: fewer or larger parts",
+            f"fractions {list(fractions)} of {count_text(total, 'row')} leave "
+            f"part {int(np.argmin(sizes))} empty: fewer or larger parts",
             name="fractions",
         )
     generator = as_generator(seed)

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data_names import is_missing, is_pandas_or_polars, names_of_rows
+from ..display import count_text
 from ..errors import DataError, InputError, MissingPackageError
 from ..files import READ_ERRORS, describe_read_error, read_arrays, read_bytes as _read_bytes, unpack_limit, without_compression
 from .arff_and_csv import parse_arff, parse_csv, split_lines
@@ -197,7 +198,7 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
     except READ_ERRORS as error:
         raise libsvm_fault(file, content, describe_read_error(error)) from None
     if X.shape[1] > MAX_COLUMNS:
-        raise libsvm_fault(file, content, f"it has {X.shape[1]:,} columns")
+        raise libsvm_fault(file, content, f"it has {count_text(X.shape[1], 'column', spec=',')}")
     if dense is None:
         dense = X.nnz >= _DENSE_FROM * X.shape[0] * max(X.shape[1], 1)
     matrix: Any = X.toarray() if dense else sp.csr_array(X)

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..display import count_text
 from ..errors import DataError, InputError
 from .arrays import FloatArray, Matrix, is_sparse
 from .data_set import DataSetInfo, Part
@@ -352,8 +353,9 @@ def _parse(archive: Path, name: str, text: str, n: int, d: int) -> Instance:
     widths = {len(row) for row in rows}
     if header != (n, d) or len(rows) != n or widths != {d + 1}:
         raise DataError(
-            f"{archive}, {name}: {n} rows of a label and {d} features are needed; its header says {header}, "
-            f"it has {len(rows)} rows of {sorted(widths)} numbers",
+            f"{archive}, {name}: {count_text(n, 'row')} of a label and "
+            f"{count_text(d, 'feature')} are needed; its header says {header}, "
+            f"it has {count_text(len(rows), 'row')} of {sorted(widths)} numbers",
             file=archive,
         )
     table = np.array(rows)

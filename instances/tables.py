@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from ..data_names import distinct_names
+from ..display import count_text
 from ..errors import DataError, InputError, near_names
 from .arrays import FloatArray, as_number
 from .instance import Instance
@@ -281,7 +282,11 @@ class Tidying:
             points = tuple(itertools.compress(points, is_complete))
             if not rows:
                 raise DataError("every row has a missing value; missing='median' keeps them", file=table.source_name)
-            notes += [f"{len(is_complete) - len(rows)} rows with missing values left out"] if len(rows) < len(is_complete) else []
+            notes += (
+                [f"{count_text(len(is_complete) - len(rows), 'row')} with missing values left out"]
+                if len(rows) < len(is_complete)
+                else []
+            )
         columns: list[tuple[str, _TidyingCells]] = []
         kinds: dict[int, Kind] = {}
         for j in features:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 
 from ..data_names import DataNames, labelled_arrays
-from ..display import Display, Displayable
+from ..display import Display, Displayable, count_text
 from ..errors import InputError, UnsupportedModelError, replace_old_name, unknown_name
 from .appraisal import Appraisal, ExactCost
 from .arrays import FloatArray, check_bytes
@@ -543,7 +543,7 @@ class BareForm(Model):
             variables=Line("x", "x"),
             objective=objective,
             constraints=(*rows, *bounds),
-            sizes=f"{form.n} variables, {form.rows} rows",
+            sizes=f"{count_text(form.n, 'variable')}, {count_text(form.rows, 'row')}",
             source="the form itself",
         )
 

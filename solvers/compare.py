@@ -16,7 +16,7 @@ from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
 from .interface.native_options import near_misses
-from .parallel import Cluster, Executor, choose_executor
+from .parallel import Cluster, Executor, choose_executor, completed_results
 from .records import COMMON_OPTIONS, Options
 from .registry import SolverLike, SolverSpec, resolve_solvers
 from .result_file import checked_text, data_error_context, load_results, save_results
@@ -366,12 +366,7 @@ def _named_models(models: Sequence[Model | StandardForm] | Mapping[str, Model | 
 
 def _rows(team: Executor, tasks: Sequence[tuple[Model, SolverSpec, Options]]) -> list[ComparisonRow]:
     """Return the row of each task; after Ctrl-C those that are finished, and the reason in the others."""
-    rows: dict[int, ComparisonRow] = {}
-    try:
-        rows.update(team.run(_row, tasks))
-    except KeyboardInterrupt:
-        if not rows:
-            raise
+    rows: dict[int, ComparisonRow] = completed_results(team.run(_row, tasks))
     return [rows.get(k) or ComparisonRow(item.label, None, _INTERRUPTED) for k, (_, item, _) in enumerate(tasks)]
 
 

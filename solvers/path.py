@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..display import Display, Displayable, Tabular
+from ..display import Display, Displayable, Tabular, count_text
 from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.form_change import FixedVariables
@@ -20,7 +20,7 @@ from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
 from .interface.solver import FIRST_BUILD, Gives, KeptModel, Solver
-from .parallel import Cluster, Executor, choose_executor
+from .parallel import Cluster, Executor, choose_executor, completed_results
 from .records import Options, Status, Update, UpdateKind
 from .registry import SolverLike, SolverSpec, choose_solver, get_solver, resolve_solver
 from .result_file import checked_text, data_error_context, load_results, save_results
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 #: Values of a parameter, in order.
 Values: TypeAlias = "Sequence[Any] | npt.NDArray[Any]"
+
+#: Position of a value, the value as tables show it, and its result.
+_NumberedResult: TypeAlias = tuple[int, tuple[Any, Result]]
 
 #: The name of the parameter whose values fix variables.
 _FIXED_VARIABLES = "fixed"
@@ -50,12 +53,15 @@ class SolutionPath(Displayable, Tabular):
         One for each value. ``update`` of each says what its solver did: built, updated in place, or rebuilt and why.
     seconds : float
         Total time: stating the models, updating, solving, certificates.
+    unsolved : tuple of int
+        Positions, in the values that `path` was given, of those that Ctrl-C left unsolved; ``values`` is without them.
     """
 
     parameter: str
     values: tuple[Any, ...]
     results: tuple[Result, ...]
     seconds: float
+    unsolved: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.results)
@@ -92,7 +98,9 @@ class SolutionPath(Displayable, Tabular):
         first, updates, starts = self.results[0], self.in_place_updates, self.warm_starts
         updated = f", {updates} by an update in place" if updates else ""
         warm = f", {starts} from a warm start" if starts else ""
-        return f"{first.model} by {first.solver}: {len(self)} values of {self.parameter}{updated}{warm}"
+        solved = f"{count_text(len(self), 'value')} of {self.parameter}{updated}{warm}"
+        interrupted = f"; Ctrl-C left {len(self.unsolved)} unsolved" if self.unsolved else ""
+        return f"{first.model} by {first.solver}: {solved}{interrupted}"
 
     def __str__(self) -> str:
         shown = [f"{value!s:.12}" if isinstance(value, float) else f"{value!s:.40}" for value in self.values]
@@ -137,7 +145,7 @@ class SolutionPath(Displayable, Tabular):
 
     def save(self, path: str | Path) -> Path:
         """Write every result to one npz file; `SolutionPath.load` reads it back."""
-        facts = {"parameter": self.parameter, "values": list(self.values), "seconds": self.seconds}
+        facts = {"parameter": self.parameter, "values": list(self.values), "seconds": self.seconds, "unsolved": self.unsolved}
         return save_results(path, "path", facts, self.results)
 
     @classmethod
@@ -168,7 +176,8 @@ class SolutionPath(Displayable, Tabular):
             values, solved = tuple(header["values"]), tuple(result for result in results if result is not None)
             if not len(values) == len(solved) == len(results):
                 raise DataError(f"it has {len(values)} values of the parameter and {len(solved)} results")
-            return cls(checked_text(header["parameter"]), values, solved, float(header["seconds"]))
+            unsolved = tuple(int(k) for k in header.get("unsolved", ()))
+            return cls(checked_text(header["parameter"]), values, solved, float(header["seconds"]), unsolved)
 
 
 def _was_updated(result: Result) -> bool:
@@ -242,7 +251,8 @@ def path(
     Clarabel, Gurobi, HiGHS, MOSEK, OSQP, PIQP, SCIP and SCS change their own model in place, by the difference of the two forms
     (`FormDelta`), as long as the non-zeros stay where they are, and build it anew where an update's answer is not accurate; other
     solvers build each form and start from the last solution where they take a start. "zero-one-bb" solves the ends of a path of λ
-    first and carries points and proved bounds over, so that values between two solved ones may need no search.
+    first and carries points and proved bounds over, so that values between two solved ones may need no search. Ctrl-C that no
+    solver takes ends the path: the results that are finished are returned, and ``unsolved`` says which values have none.
 
     Parameters
     ----------
@@ -279,52 +289,27 @@ def path(
     InputError
         The model has no such parameter, a value is refused by the model, or there are no values; ``jobs`` or ``cluster`` with
         ``update``; and as `marginopt.solve`.
+    KeyboardInterrupt
+        Ctrl-C before any value was solved.
     """
     if isinstance(values, str):
         return _every_lam(model, parameter, values, solver, options, overrides)
     _check(model, parameter, values)
     if update and (cluster is not None or jobs not in (None, 1)):
         raise InputError("each solve of a path starts from the one before; with jobs or cluster give update=False", name="update")
-    if not update:
+    begin, spec, common = time.perf_counter(), resolve_solver(solver), Options.of(options, **overrides)
+    if update:
+        kept_model = KeptModel()
+        try:
+            solved = completed_results(_solve_in_turn(model, parameter, values, spec, common, kept_model))
+        finally:
+            kept_model.close()
+    else:
         with choose_executor(jobs, cluster) as team:
-            return _solve_independently(model, parameter, values, resolve_solver(solver), Options.of(options, **overrides), team)
-    begin = time.perf_counter()
-    kept_model = KeptModel()
-    results: list[Result] = []
-    solved: list[tuple[Model, Result]] = []
-    shown_values: list[Any] = []
-    spec = resolve_solver(solver)
-    common = spec.merge_options(Options.of(options, **overrides))
-    chosen = spec.solver
-    order = _order(model, parameter, values, chosen, common)
-    try:
-        for k in order:
-            problem, shown = _model_at_value(solved[-1][0] if solved else model, parameter, values[k], share=True)
-            next_options = common
-            if results:
-                next_options = Options.of(common, start=_start(chosen, results, problem), **_carried(chosen, solved))
-            if chosen is not None and _cannot_read(chosen, problem, model, parameter, values):
-                # such as κ = 0, a quadratic program that the conic algorithms do not read: auto chooses for this value
-                result = solve_problem(problem, "auto", dataclasses.replace(common, start=None, native={}))
-            else:
-                result = solve_problem(problem, chosen or "auto", next_options, kept_model)
-            update_made = result.update or (FIRST_BUILD if not results else _NO_MODEL if next_options.start is None else _WARM)
-            if result.status in _POOR and _was_updated(result):
-                # an update keeps the scaling that fitted the first form
-                kept_model.close()
-                result = solve_problem(problem, chosen or "auto", next_options, kept_model)
-                update_made = _NOT_ACCURATE
-            shown_values.append(shown)
-            results.append(result.with_details(update_made, **{parameter: shown}))
-            if isinstance(problem, Model):
-                solved.append((problem, result))
-            chosen = get_solver(result.solver) if chosen is None else chosen
-    finally:
-        kept_model.close()
-    rank = np.argsort(np.asarray(order), kind="stable").tolist()
-    return SolutionPath(
-        parameter, tuple(shown_values[i] for i in rank), tuple(results[i] for i in rank), time.perf_counter() - begin
-    )
+            solved = completed_results(_solve_independently(model, parameter, values, spec, common, team))
+    positions, seconds = sorted(solved), time.perf_counter() - begin
+    shown_values, results = zip(*(solved[k] for k in positions), strict=True)
+    return SolutionPath(parameter, shown_values, results, seconds, tuple(k for k in range(len(values)) if k not in solved))
 
 
 def _every_lam(
@@ -343,22 +328,48 @@ def _every_lam(
     return whole_path(model, options=Options.of(options, **overrides), **of_whole_path)
 
 
+def _solve_in_turn(
+    model: Model | StandardForm, parameter: str, values: Values, spec: SolverSpec, options: Options, kept_model: KeptModel
+) -> Iterator[_NumberedResult]:
+    """Solve the values in the solver's order, each from the models and points of those before."""
+    solved: list[tuple[Model, Result]] = []
+    previous: Result | None = None
+    common, chosen = spec.merge_options(options), spec.solver
+    for k in _order(model, parameter, values, chosen, common):
+        problem, shown = _model_at_value(solved[-1][0] if solved else model, parameter, values[k], share=True)
+        next_options = common
+        if previous is not None:
+            next_options = Options.of(common, start=_start(chosen, previous, problem), **_carried(chosen, solved))
+        if chosen is not None and _cannot_read(chosen, problem, model, parameter, values):
+            # as κ = 0, a QP that the conic algorithms do not read: whoever can solves this value
+            result = solve_problem(problem, "auto", dataclasses.replace(common, start=None, native={}))
+        else:
+            result = solve_problem(problem, chosen or "auto", next_options, kept_model)
+        update_made = result.update or (FIRST_BUILD if previous is None else _NO_MODEL if next_options.start is None else _WARM)
+        if result.status in _POOR and _was_updated(result):
+            # an update keeps the scaling that fitted the first form
+            kept_model.close()
+            result = solve_problem(problem, chosen or "auto", next_options, kept_model)
+            update_made = _NOT_ACCURATE
+        previous = result.with_details(update_made, **{parameter: shown})
+        if isinstance(problem, Model):
+            solved.append((problem, result))
+        chosen = get_solver(result.solver) if chosen is None else chosen
+        yield k, (shown, previous)
+
+
 def _solve_independently(
     model: Model | StandardForm, parameter: str, values: Values, spec: SolverSpec, options: Options, team: Executor
-) -> SolutionPath:
+) -> Iterator[_NumberedResult]:
     """Solve every value by itself; ``auto`` chooses at the first value."""
-    begin = time.perf_counter()
     problems = [_model_at_value(model, parameter, value, share=False) for value in values]
     chosen = spec.solver or get_solver(choose_solver(as_model(problems[0][0]), spec.merge_options(options))[0])
     bound_spec = SolverSpec(spec.label, chosen, spec.native_options)
     out_of_reach = [_cannot_read(chosen, problem, model, parameter, values) for problem, _ in problems]
     tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
-    results = team.run_all(_solve_value, tasks)
-    shown = tuple(value for _, value in problems)
-    annotated = tuple(
-        r.with_details(r.update or FIRST_BUILD, **{parameter: value}) for r, value in zip(results, shown, strict=True)
-    )
-    return SolutionPath(parameter, shown, annotated, time.perf_counter() - begin)
+    for k, result in team.run(_solve_value, tasks):
+        shown = problems[k][1]
+        yield k, (shown, result.with_details(result.update or FIRST_BUILD, **{parameter: shown}))
 
 
 def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], threads: int | None) -> Result:
@@ -405,14 +416,14 @@ def _check(model: Model | StandardForm, parameter: str, values: Values) -> None:
         raise InputError("values must hold at least one value of the parameter; it is empty", name="values")
 
 
-def _start(chosen: Solver | None, results: list[Result], problem: Model | StandardForm) -> dict[str, FloatArray] | None:
+def _start(chosen: Solver | None, previous: Result, problem: Model | StandardForm) -> dict[str, FloatArray] | None:
     """Return the last point for a solver that takes starts and does not update its own model; else None."""
-    if chosen is None or not results[-1].values:
+    if chosen is None or not previous.values:
         return None
     gives = chosen.info.gives
     if Gives.WARM_START not in gives or Gives.UPDATES in gives:
         return None
-    last = results[-1].values
+    last = previous.values
     try:
         form = problem.form if isinstance(problem, Model) else problem
     except (TooLargeError, UnsupportedModelError):  # no form to compare with: the algorithm checks its start itself

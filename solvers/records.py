@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..display import Display, Displayable, Tabular
+from ..display import Display, Displayable, Tabular, count_text
 from ..errors import InputError, WriteError
 from ..files import check_target
 from ..models.arrays import FloatArray
@@ -151,7 +151,7 @@ class Trace(Displayable, Tabular):
         head = ("iteration", "seconds", "objective", "bound", "gap", "active", "step")
         shown_rows = self.rows if len(self.rows) <= 2 * _SHOWN else (*self.rows[:_SHOWN], None, *self.rows[-_SHOWN:])
         return Display(
-            f"trace of {len(self.rows)} rows",
+            f"trace of {count_text(len(self.rows), 'row')}",
             head=head,
             rows=tuple(("...",) if r is None else tuple(_words(getattr(r, name)) for name in head) for r in shown_rows),
             words=("step",),
@@ -162,7 +162,8 @@ class Trace(Displayable, Tabular):
             return "Trace(empty)"
         last = self.rows[-1]
         return (
-            f"Trace({len(self.rows)} rows; last: iteration {last.iteration}, objective {last.objective:.8g}, gap {last.gap:.2g})"
+            f"Trace({count_text(len(self.rows), 'row')}; last: iteration {last.iteration}, "
+            f"objective {last.objective:.8g}, gap {last.gap:.2g})"
         )
 
 

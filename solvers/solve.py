@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,8 @@ def solver_errors(solver: str) -> Iterator[None]:
     """Raise errors of a solver's own code in the block as `SolverError`, for callers that go on with other solves.
 
     The message names the line, since the solver may be under development. An error of `solve_problem` outside the solver's calls,
-    such as in the certification of its answer, is raised unchanged: a row of a table would hide an error of this package.
+    such as in the certification of its answer, is raised unchanged, and so is an error of the model that makes its form or view
+    in such a call: a row of a table would hide an error of this package, or of the formulation.
     """
     try:
         yield
@@ -132,11 +134,19 @@ def solver_errors(solver: str) -> Iterator[None]:
 
 
 def _is_outside_solver(error: Exception) -> bool:
-    """Return whether an error was raised in `solve_problem`, and in none of the calls of a solver there."""
+    """Return whether an error was raised in `solve_problem`, but not by the code of a solver in a call there."""
     calls = {function.__code__ for function in (_run, _licence, _check_reads, _check_unused)}
-    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
-    innermost = next((code for code in reversed(codes) if code in calls or code is solve_problem.__code__), None)
-    return innermost is solve_problem.__code__
+    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        if frame.f_code in calls:
+            return False
+        if frame.f_code is solve_problem.__code__ or _makes_form_or_view(frame):
+            return True
+    return False
+
+
+def _makes_form_or_view(frame: FrameType) -> bool:
+    """Return whether a frame is that of a model's ``form`` or ``view``."""
+    return frame.f_code.co_name in ("form", "view") and isinstance(frame.f_locals.get("self"), Model)
 
 
 def _run(solver: Solver, model: Model, options: Options, kept_model: KeptModel | None) -> Answer:

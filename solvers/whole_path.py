@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayable, Tabular, bound_text
+from ..display import Display, Displayable, Tabular, bound_text, count_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, WriteError
 from ..models.arrays import FloatArray, as_positive, to_dense
@@ -209,7 +209,8 @@ class WholePath(Displayable, Tabular, Question):
     @property
     def _title(self) -> str:
         claim, proof = ("optimal", "proved") if self.proved else ("the best found", "not proved everywhere")
-        return f"{len(self)} classifiers are {claim} for λ in {self._interval}: {proof}, {self.solves} exact solves"
+        verb, solves = "is" if len(self) == 1 else "are", count_text(self.solves, "exact solve")
+        return f"{count_text(len(self), 'classifier')} {verb} {claim} for λ in {self._interval}: {proof}, {solves}"
 
     @property
     def sentence(self) -> str:
@@ -221,7 +222,7 @@ class WholePath(Displayable, Tabular, Question):
         clauses = [
             "proved" if self.proved else "not proved everywhere",
             *([f"logs sha256 {digests}"] if digests else []),
-            f"{len(self.model.y)} points in {len(rows)} distinct rows",
+            f"{count_text(len(self.model.y), 'point')} in {count_text(len(rows), 'distinct row')}",
         ]
         return (
             f"For every λ in {self._interval} one of {len(self)} classifiers, with {high} to {low} violations, has the "

@@ -199,7 +199,10 @@ class _Reader:
                 continue
             place = None if name == self.objective else self._row(name)
             if (place, j) in self.entries:
-                raise DataError(f"a second entry of {words[0]} in {name}: some readers add the two, others take one")
+                raise DataError(
+                    f"a second entry of {words[0]} in {name}: some readers add the two, others take one; if "
+                    f"{' '.join(words[:3])!r} is one name, give it without blanks"
+                )
             self.entries[place, j] = value
 
     def read_side(self, words: list[str]) -> None:
@@ -459,8 +462,30 @@ def _splitter(text: str) -> Callable[[str], list[str]]:
         comment = next((k for k, word in enumerate(words) if k >= _COMPLETE[section] and word[0] in "$*"), len(words))
         if not _splits_at_blanks(section, words) and not _splits_at_blanks(section, words[:comment]):
             # fixed columns leave the places between the fields blank, in every line
-            return str.split if any(_between(line).strip() for _, line in _table_lines(text, ("ROWS", "COLUMNS"))) else _fixed
+            return _fixed if _is_in_columns(text) else str.split
+    if _is_in_columns(text):
+        _refuse_two_splits(text)
     return str.split
+
+
+def _is_in_columns(text: str) -> bool:
+    """Return whether the lines of rows and columns leave the places between the fields of the fixed format blank."""
+    return not any(_between(line).strip() for _, line in _table_lines(text, ("ROWS", "COLUMNS")))
+
+
+def _refuse_two_splits(text: str) -> None:
+    """Raise for a line that is complete when it is split at blanks and when it is split in fixed columns, with other fields.
+
+    A column ``A CAP 3`` with the entry ``COST 2`` has the words of a column A with two entries.
+    """
+    for section, raw in _table_lines(text, _COMPLETE):
+        words, fields = raw.split(), [field for start, stop in _FIELDS if (field := raw[start:stop].strip())]
+        if words != fields and not _between(raw).strip() and _splits_at_blanks(section, fields):
+            name = next(field for field in fields if len(field.split()) > 1)
+            raise DataError(
+                f"the line {' '.join(words)[:60]!r} of {section} has two readings, since {name!r} may be one name: give names "
+                "without blanks"
+            )
 
 
 def _splits_at_blanks(section: str, words: list[str]) -> bool:

@@ -125,8 +125,14 @@ def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
 
 
 def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
-    """The tables by the form's names, whichever spelling the file has."""
+    """The tables by the form's names, whichever spelling the file has.
+
+    MOSEK writes X1, X2, ... for all variables where the name of one has blanks.
+    """
     names = _spelling(form.names(), tables.values)
+    numbered = [f"X{k + 1}" for k in range(form.n)]
+    if tables.solver == "mosek" and [*tables.values] == numbered and any(len(name.split()) > 1 for name in form.names()):
+        names = numbered
     missing = [name for name in names if name not in tables.values]
     if missing and not tables.zeros and tables.values:
         raise ValueError(f"{len(missing)} variables are missing, {missing[0]!r} the first of them")
@@ -344,10 +350,14 @@ def _mosek(lines: list[str]) -> _Tables:
     tables = _Tables("mosek")
     status = []
     rows: dict[str, float] = {}
-    section = ""
+    section, columns = "", 0
     for line in lines:
         key, _, value = line.partition(":")
         words = line.split()
+        if section and words[:2] == ["INDEX", "NAME"]:
+            columns = len(_MOSEK_COLUMN.findall(line.partition("NAME")[2]))
+        elif section and columns and len(words) > columns + 2:  # blanks in the name
+            words = _words_around_name(line, columns)
         if not section and key.strip() in ("PROBLEM STATUS", "SOLUTION STATUS"):
             status.append(value.strip())
         elif not section and key.strip() in ("PRIMAL OBJECTIVE", "DUAL OBJECTIVE") and value.strip():
@@ -378,6 +388,17 @@ def _mosek(lines: list[str]) -> _Tables:
     else:
         tables.bound = None
     return tables
+
+
+#: A column of MOSEK's tables behind the name.
+_MOSEK_COLUMN = re.compile(r"(?:LOWER|UPPER) LIMIT|DUAL (?:LOWER|UPPER)|CONIC DUAL|\S+")
+
+
+def _words_around_name(line: str, columns: int) -> list[str]:
+    """Return the index, the name with its blanks, and the words of so many columns behind it."""
+    index, _, fields = line.strip().partition(" ")
+    name, *words = fields.strip().rsplit(maxsplit=columns)
+    return [index, name, *words]
 
 
 def _number(word: str) -> float:

@@ -31,6 +31,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 
 from ...data_names import LABELS_OF_X
+from ...display import count_text
 from ...errors import InputError
 from ..appraisal import Appraisal
 from ..arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_share, row_norms_squared
@@ -501,7 +502,8 @@ class ConicSVM(Model):
                 *bounded,
                 *budget,
             ),
-            sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else lam_text(lam)}"
+            sizes=f"n = {count_text(n, 'point')}, p = {p}, PSD order {p + 1}, "
+            f"{f'kappa = {kappa:g}' if lam is None else lam_text(lam)}"
             + (f", B = {self.intercept_radius:.6g}" if self.free else ""),
             notes=(
                 f"u_i = y_i x_i'w{'' if kernel is None else f' = K_i w, K_ij = y_i y_j (k_ij{added}), {kernel}'}",
@@ -640,7 +642,7 @@ def _hard(n: int, p: int, kernel: Kernel | None, added: str) -> Statement:
         variables=Line("w", rf"w\in\mathbb{{R}}^{'p' if kernel is None else 'n'}"),
         objective=Line(norm, tex),
         constraints=(Line(f"{row} >= 1", rf"{row_tex} \ge 1,\quad i=1,\dots,n", "margin"),),
-        sizes=f"n = {n} points, p = {p}",
+        sizes=f"n = {count_text(n, 'point')}, p = {p}",
         notes=(
             "sum_i z_i <= 0 leaves no margin violated; as an SDP this would be weakly infeasible on non-separable data",
             *(() if kernel is None else (f"K_ij = y_i y_j (k_ij{added}), {kernel}",)),

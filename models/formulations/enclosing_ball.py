@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, nonzero_mask
 from ..explanation import ON_MARGIN, PointExplanation, PointRow
@@ -160,7 +161,7 @@ class MEBDual(SimplexModel):
                 Line("sum_i a_i = 1", r"\textstyle\sum_{i=1}^n a_i = 1", "sum"),
                 Line("a_i >= 0", r"a_i \ge 0,\quad i=1,\dots,n"),
             ),
-            sizes=f"n = {n} points, p = {p}" + (f", C = {self.C:g}" if labelled else ""),
+            sizes=f"n = {count_text(n, 'point')}, p = {p}" + (f", C = {self.C:g}" if labelled else ""),
             notes=(
                 f"{entry}, {self.kernel}",
                 "optimal value = r^2 (FW (16) prints ||c||^2: erratum)",

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from ...data_names import LABELS_OF_X
+from ...display import count_text
 from ...rows import Rows
 from ..appraisal import Appraisal, ExactCost
 from ..arrays import (
@@ -205,7 +206,8 @@ class HingeSVM(Model):
                 Line("y_i x_i'w + xi_i >= 1", r"y_i x_i^\top w + \xi_i \ge 1,\quad i=1,\dots,n", "margin"),
                 Line("xi_i >= 0", r"\xi_i \ge 0"),
             ),
-            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {lam_text(self.lam)}",
+            sizes=f"n = {count_text(n, 'point')}, p = {count_text(p, 'feature')} "
+            f"(a constant one included, if any), {lam_text(self.lam)}",
             notes=("the intercept, a constant column of X, is penalised like every other weight",),
             source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (2)",
             equivalences=(

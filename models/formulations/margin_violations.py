@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from ...display import count_text
 from ...errors import UnsupportedModelError
 from ..arrays import (
     BigM,
@@ -127,7 +128,11 @@ class ViolationCosts:
     @property
     def size_text(self) -> str:
         """Return λ or its range, or κ and ⌊κn⌋, as text."""
-        return f"kappa = {self.kappa:g}, at most {self.max_violations} violations" if self.lam is None else lam_text(self.lam)
+        return (
+            f"kappa = {self.kappa:g}, at most {count_text(self.max_violations, 'violation')}"
+            if self.lam is None
+            else lam_text(self.lam)
+        )
 
 
 def margin_parameters(intercept: str) -> tuple[Parameter, ...]:

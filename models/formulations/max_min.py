@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data_names import LABELS_OF_X
+from ...display import count_text
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import (
     FloatArray,
@@ -557,7 +558,7 @@ class MaxMinSVM(Model):
                 Line("a_i >= 0", r"a_i \ge 0,\quad i=1,\dots,m"),
                 self._allowed(tex),
             ),
-            sizes=f"m = {m} points, p = {p}, C = {self.C:g}, start {self._plain} = {self.gamma0:g}",
+            sizes=f"m = {count_text(m, 'point')}, p = {p}, C = {self.C:g}, start {self._plain} = {self.gamma0:g}",
             notes=(
                 f"G_ij = y_i y_j {kernel}; the outer problem moves {variable}",
                 self._answer,

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data_names import LABELS_OF_X
+from ...display import count_text
 from ...errors import InputError
 from ..appraisal import Appraisal
 from ..arrays import FloatArray, IntArray, Points, as_classes, as_costs, as_points, as_vector, entry_count, row_norms_squared
@@ -475,7 +476,8 @@ class MulticlassSVM(Model):
             variables=Line("W and the loss's variables", r"W\in\mathbb{R}^{K\times p},\ \ldots"),
             objective=Line(f"1/2 sum_k ||w_k||^2 + {cost.text}", rf"\tfrac12\textstyle\sum_k\|w_k\|_2^2 + {cost.latex}"),
             constraints=loss.constraints,
-            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), K = {self.classes.size} classes",
+            sizes=f"n = {count_text(n, 'point')}, p = {count_text(p, 'feature')} (a constant one included, "
+            f"if any), K = {count_text(self.classes.size, 'class', 'classes')}",
             notes=("intercepts, a constant column of X, are penalised like every other weight", *images),
             source=loss.source,
             dual=_dual(loss.dual),

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ..arrays import ZERO, FloatArray, as_array, as_positive, as_vector, frozen, nonzero_mask
 from ..explanation import PointExplanation, PointRow
@@ -157,7 +158,8 @@ class ParetoQP(SimplexModel):
                 Line("sum_l tau_l = 1", r"\textstyle\sum_l \tau_l = 1", "sum"),
                 Line("tau_l >= 0", r"\tau_l \ge 0"),
             ),
-            sizes=f"K = {K} objectives, {self.gradients[0].size} shared variables, gamma = {self.gamma:g}",
+            sizes=f"K = {count_text(K, 'objective')}, "
+            f"{count_text(self.gradients[0].size, 'shared variable')}, gamma = {self.gamma:g}",
             notes=("gamma = 0: optimum 0 certifies Pareto stationarity, else -sum tau_l grad_l descends every J_l (Theorem 2)",),
             source="Zhang, Lai, Zhou, Liang: NPSVC++, (20)",
             dual=DualStatement(

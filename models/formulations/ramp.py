@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, TypeVar
 import numpy as np
 
 from ...data_names import LABELS_OF_X
+from ...display import count_text
 from ...errors import InputError
 from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_vector, entry_count
 from ..digest import identity_rule
@@ -188,7 +189,7 @@ class RampSVM(MarginViolationModel):
                 Line("0 <= xi_i <= 2", r"0\le\xi_i\le 2"),
                 Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
             ),
-            sizes=f"n = {n} points, p = {p} features (a constant one included), {lam_text(self.lam)}",
+            sizes=f"n = {count_text(n, 'point')}, p = {count_text(p, 'feature')} (a constant one included), {lam_text(self.lam)}",
             notes=((self.big_m_argument,) if self.encoding == "bigm" else ())
             + ("loss min((1 - u)_+, 2): this ramp reaches 2, that of Conic's Figure 1 reaches 1",),
             source="Brooks: Support vector machines with the ramp loss and the hard margin loss, 2011 (half of it with lam = 2C)",

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data_names import LABELS_OF_X
+from ...display import count_text
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights, nonzero_mask
 from ..explanation import PointExplanation, dual_weights, two_classes
 from ..kernels.feature_map import CentredPoints, centre_points
@@ -314,7 +315,7 @@ class L1SVMDual(KernelSVMDual):
                 Line("y'a = 0", r"y^\top a = 0", "balance"),
                 Line(f"0 <= a_i <= {cap}", rf"0 \le a_i \le {cap},\quad i=1,\dots,n"),
             ),
-            sizes=f"n = {n} points, p = {p}, C = {self.C:g}",
+            sizes=f"n = {count_text(n, 'point')}, p = {p}, C = {self.C:g}",
             notes=(
                 f"Q_ij = y_i y_j k_ij, {self.kernel}",
                 "hinge loss with an intercept that is not penalised (LIBSVM's problem)",
@@ -422,7 +423,7 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
                 Line("sum_i a_i = 1", r"\textstyle\sum_{i=1}^n a_i = 1", "sum"),
                 Line("a_i >= 0", r"a_i \ge 0,\quad i=1,\dots,n"),
             ),
-            sizes=f"n = {n} points, p = {p}, C = {self.C:g}",
+            sizes=f"n = {count_text(n, 'point')}, p = {p}, C = {self.C:g}",
             notes=(
                 f"K~_ij = y_i y_j (k_ij + 1) + delta_ij/{'C' if not s_i else f'(C{s_i})'}, {self.kernel}",
                 "duality gap at any feasible a: a'K~a - min_i (K~a)_i",
@@ -566,7 +567,7 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
                 Line("sum over y_i = -1 of a_i = 1", r"\textstyle\sum_{y_i=-1} a_i = 1", "sum[1]"),
                 Line("a_i >= 0", r"a_i \ge 0,\quad i=1,\dots,n"),
             ),
-            sizes=f"n = {n} points ({positive} positive, {n - positive} negative), p = {p}, C = {self.C:g}",
+            sizes=f"n = {count_text(n, 'point')} ({positive} positive, {n - positive} negative), p = {p}, C = {self.C:g}",
             notes=(
                 f"G_ij = y_i y_j k_ij, {self.kernel}",
                 *weighted,

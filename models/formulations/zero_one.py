@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from ...data_names import LABELS_OF_X
+from ...display import count_text
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_share, as_vector, entry_count
 from ..digest import identity_rule
@@ -329,7 +330,7 @@ class ZeroOneSVM(MarginViolationModel):
             variables=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
             objective=encoding.objective(cost.objective_line(self.norm_line)),
             constraints=(*encoding.lines(), *cost.budget_lines),
-            sizes=f"n = {n} points, p = {p} features (a constant one included), {cost.size_text}",
+            sizes=f"n = {count_text(n, 'point')}, p = {count_text(p, 'feature')} (a constant one included), {cost.size_text}",
             notes=(*encoding.notes(self), counted, *images),
             source=f"Cepeda, Gomez, Han: Robust SVMs via conic optimization, {encoding.source}",
         )

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import Nonnegative, Zero
@@ -160,7 +161,7 @@ class Evaluation:
             if other is None or not np.isfinite(other.value).all():
                 continue
             if other.value.shape != row.value.shape:
-                return f"the constraint {row.name} has {other.value.size} rows there and {row.value.size} here"
+                return f"the constraint {row.name} has {count_text(other.value.size, 'row')} there and {row.value.size} here"
             excess = np.abs(row.value - other.value) - _AGREEMENT_TOLERANCE * (row.size + other.size)
             if excess.size and excess.max() > 0.0:
                 k = int(excess.argmax())

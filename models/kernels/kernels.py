@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ..arrays import FloatArray, IntArray, Points, as_integer, as_positive, row_norms_squared, to_dense
 from ..rounding import gamma as gamma_n
@@ -403,7 +404,7 @@ class Precomputed(Kernel):
         if X.shape[1] != Z.shape[0]:
             raise InputError(
                 "a precomputed kernel needs one column for each training point: "
-                f"the matrix has {X.shape[1]} columns, there are {Z.shape[0]} training points",
+                f"the matrix has {count_text(X.shape[1], 'column')}, there are {count_text(Z.shape[0], 'training point')}",
                 name="X",
             )
         return to_dense(X)

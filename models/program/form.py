@@ -25,7 +25,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import Display, Displayable
+from ...display import Display, Displayable, count_text
 from ...drawing import Picture
 from ...errors import InputError, UnsupportedModelError, unknown_name
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, frozen, to_dense
@@ -153,7 +153,7 @@ class Block:
             return svec(value) if self.symmetric else value.ravel()
         x = value[self.indices]
         if not np.allclose(self.unpack(x), value, rtol=1e-9, atol=1e-12, equal_nan=True):
-            sort = "symmetric" if self.symmetric else f"zero but for {len(self.entries)} entries"
+            sort = "symmetric" if self.symmetric else f"zero but for {count_text(len(self.entries), 'entry', 'entries')}"
             raise InputError(f"values[{self.label!r}] must be {sort}; it is {value.tolist()}", name=self.label)
         return np.asarray(x)
 
@@ -351,7 +351,9 @@ def _by_entry(name: str, entries: list[str], value: Any) -> dict[str, Any]:
     numbers = np.asarray(value)
     if numbers.size != len(entries):
         raise InputError(
-            f"{name} has {len(entries)} entries, {entries[0]} the first: give as many values, not {numbers.size}", name=name
+            f"{name} has {count_text(len(entries), 'entry', 'entries')}, "
+            f"{entries[0]} the first: give as many values, not {numbers.size}",
+            name=name,
         )
     return dict(zip(entries, numbers.ravel().tolist(), strict=True))
 
@@ -739,7 +741,7 @@ class StandardForm(Displayable, ExportMethods):
 
     def __str__(self) -> str:
         kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
-        title = f"{self.name}: {self.n} variables, {self.rows} rows ({kinds}; {self.bytes:,} bytes)"
+        title = f"{self.name}: {count_text(self.n, 'variable')}, {count_text(self.rows, 'row')} ({kinds}; {self.bytes:,} bytes)"
         if not is_small(self):
             return "\n".join([title, *summary_lines(self)])
         return "\n".join([title, *program_text(self._sense, *program_lines(self))])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...display import count_text
 from ..arrays import FloatArray, IntArray
 from ..statement import Line, latex_symbol, latex_words
 from .cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
@@ -81,7 +82,8 @@ def summary_lines(form: StandardForm) -> list[str]:
     """Return one line for each block of variables and each constraint: shape, type and bounds; rows, cone and non-zeros."""
     lines = [line for block in form.blocks for line in _block_lines(form, block)]
     lines += [
-        f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros{_listed_names(c.given_names)}"
+        f"  {c.label:<12} {count_text(c.rows, 'row', spec='>6')} in {c.cone}, "
+        f"{count_text(c.F.nnz, 'non-zero')}{_listed_names(c.given_names)}"
         for c in form.constraints
     ]
     return lines

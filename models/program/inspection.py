@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...display import count_text
 from ...drawing import COLOURS, GREY, Picture, figure_of, literal_text, svg_of
 from ..arrays import FloatArray, IntArray
 from .cones import Nonnegative, Zero
@@ -155,7 +156,10 @@ def inspect_form(form: StandardForm) -> FormReport:
         ranges += [Range.of(f"F {c.label}", c.F.data), Range.of(f"g {c.label}", c.g)]
     ranges.append(Range.of("bounds", np.concatenate([form.lower, form.upper])))
     stored = sum(c.F.nnz for c in form.constraints)
-    sizes = f"{form.name}: {form.n} variables, {form.rows} rows, {stored:,} non-zeros, {form.bytes:,} bytes"
+    sizes = (
+        f"{form.name}: {count_text(form.n, 'variable')}, {count_text(form.rows, 'row')}, "
+        f"{count_text(stored, 'non-zero', spec=',')}, {form.bytes:,} bytes"
+    )
     return FormReport(sizes, tuple(ranges), _condition(form), _convexity(form), tuple(_advice(form, ranges)))
 
 
@@ -289,7 +293,7 @@ def spy(form: StandardForm) -> Picture:
         mark = " (integer)" if form.integer[s].any() else ""
         middle = 0.5 * (s.start + s.stop) - 0.5
         axes[-1].text(middle, -0.02, literal_text(f"{b.label}{mark}"), ha="center", va="top", fontsize=8, transform=below)
-    axes[0].set_title(literal_text(f"{form.name}: {form.n} variables, {form.rows} rows"), fontsize=10)
+    axes[0].set_title(literal_text(f"{form.name}: {count_text(form.n, 'variable')}, {count_text(form.rows, 'row')}"), fontsize=10)
     return Picture(svg_of(figure))
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ...models.arrays import FloatArray, as_positive, as_vector
 from ...models.formulations.hinge import HingeSVM
@@ -105,7 +106,7 @@ class BigMReduction(Reduction[T]):
             return ""  # valid by the argument that gives them
         M, valid = self.big_m_constants(model), replace_fields(model, big_m="auto").big_m_values
         short = int((valid * (1.0 - 1e-12) > M).sum())
-        return "" if short == 0 else f"M is below its smallest value proved valid at {short} of {M.size} points"
+        return "" if short == 0 else f"M is below its smallest value proved valid at {short} of {count_text(M.size, 'point')}"
 
 
 @dataclass(frozen=True)

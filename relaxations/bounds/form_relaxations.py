@@ -44,6 +44,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...display import count_text
 from ...errors import MarginoptError
 from ...models.arrays import FloatArray, IntArray, check_bytes, to_dense
 from ...models.deadline import check_deadline, eigendecomposition
@@ -488,7 +489,10 @@ class Moments(FormReduction):
         missing = _moments_obstacle(form)
         if not missing and form.n > self.max_variables:
             limit = self.max_variables
-            missing = f"it has {form.n} variables, and moments are for {limit} at most: Moments(max_variables=...) for more"
+            missing = (
+                f"it has {count_text(form.n, 'variable')}, and moments are "
+                f"for {limit} at most: Moments(max_variables=...) for more"
+            )
         return missing
 
     def obstacle(self, model: Model) -> str:

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ...models.arrays import FloatArray, as_integer, as_vector
 from ...models.formulations.zero_one import ZeroOneSVM
@@ -110,7 +111,7 @@ class LagrangianRelaxation(Model):
             variables=Line("x", "x"),
             objective=Line("f(x) - mu'(F x + g)", r"f(x)-\mu^\top(Fx+g)"),
             constraints=tuple(Line(c.label, rf"\text{{{c.label}}}") for c in self.continuous.constraints if c.label != self.rows),
-            sizes=f"{self.prices.size} rows priced, {int((self.prices != 0.0).sum())} above zero",
+            sizes=f"{count_text(self.prices.size, 'row')} priced, {int((self.prices != 0.0).sum())} above zero",
             notes=("mu >= 0 for inequalities, given",),
             source="Geoffrion: Lagrangean relaxation for integer programming, 1974",
         )

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ...models.arrays import FloatArray, as_vector
 from ...models.conic_bound import repair_gamma
@@ -128,7 +129,7 @@ class PerspectiveRelaxation(ConvexificationModel):
             variables=Line("w, z", r"w\in\mathbb{R}^p,\ z\in[0,1]^n"),
             objective=objective,
             constraints=(*lines[:-1], Line("0 <= z_i <= 1", r"0\le z_i\le 1")),
-            sizes=f"n = {n} points, p = {p}",
+            sizes=f"n = {count_text(n, 'point')}, p = {p}",
             notes=(f"g = gamma in Gamma, {count} of {n} positive; at most the SDP over all of Gamma, equal at gamma*",),
             source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (13)",
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...display import count_text
 from ...models.arrays import FloatArray, as_positive
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.conic_losses import require_perspectives
@@ -123,7 +124,7 @@ class SinglePointRelaxation(ConvexificationModel):
                     "hull",
                 ),
             ),
-            sizes=f"n = {n} points, p = {p}",
+            sizes=f"n = {count_text(n, 'point')}, p = {p}",
             notes=("at most the SDP: multipliers mu of the hulls give gamma_i = mu_i/||x_i||^2 in Gamma",),
             source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, Theorem 1",
         )

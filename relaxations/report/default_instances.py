@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def strongest_features(instance: Instance, k: int, max_correlation: float = 0.9)
             chosen.append(int(j))
     if len(chosen) < k:
         raise InputError(
-            f"{instance.name} has only {len(chosen)} features of absolute correlation at most {max_correlation:g}; k = {k}",
+            f"{instance.name} has only {count_text(len(chosen), 'feature')} "
+            f"of absolute correlation at most {max_correlation:g}; k = {k}",
             name="k",
         )
     columns = varied[chosen]

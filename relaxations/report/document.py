@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...display import count_text
 from ...drawing import Picture
 from ...solvers.certification.result import BoundKind
 from .matrix import Matrix
@@ -58,7 +59,7 @@ def _smallest_gap(report: ReportData) -> list[Finding]:
         if base in with_bound and base != best
         else ""
     )
-    scope = f" in the median over {_count(count, 'instance')}" if count > 1 else ""
+    scope = f" in the median over {count_text(count, 'instance')}" if count > 1 else ""
     text = f"The smallest gap is that of {best}: {_median_gap(with_bound[best]):.1%}{scope}{comparison}."
     return [Finding(text, "gaps")]
 
@@ -88,7 +89,7 @@ def _exact_relaxations(report: ReportData) -> list[Finding]:
     if exact[best] == 0:
         scope = " on any instance" if len(rows[best]) > 1 else ""
         return [Finding(f"No relaxation is exact{scope} (to {EXACT:.2%}).", "matrix")]
-    text = f"On {exact[best]} of {_count(len(rows[best]), 'instance')}, {best} is exact (to {EXACT:.2%})."
+    text = f"On {exact[best]} of {count_text(len(rows[best]), 'instance')}, {best} is exact (to {EXACT:.2%})."
     return [Finding(text, "matrix")]
 
 
@@ -111,7 +112,7 @@ def _proofs_by_solver(report: ReportData) -> list[Finding]:
     else:
         between = "; " if any("," in name for name in shown) else ", "
         phrases = [f"{name} {_proofs_and_claims(proofs[name], solved[name] - proofs[name])}" for name in shown]
-        text = f"Of {_count(count, 'problem')}, {between.join(phrases)}"
+        text = f"Of {count_text(count, 'problem')}, {between.join(phrases)}"
     return [Finding(f"{text}{_ratio_of_times(report, order)}.", "profiles" if len(order) > 1 and count > 1 else "exacts")]
 
 
@@ -149,7 +150,7 @@ def _unknown_optima(report: ReportData) -> list[Finding]:
         return []
     cell, zeta = max(unproven, key=lambda pair: _width(pair[1]))
     text = (
-        f"The optimum is not known on {len(unproven)} of {_count(len(optima), 'instance')}; the widest interval is "
+        f"The optimum is not known on {len(unproven)} of {count_text(len(optima), 'instance')}; the widest interval is "
         f"[{zeta.low:.5g}, {zeta.high:.5g}], on {cell.label}."
     )
     return [Finding(text, "instances")]
@@ -174,7 +175,7 @@ def _relaxations_without_bound(report: ReportData) -> list[Finding]:
 def _trivial_optima(report: ReportData) -> list[Finding]:
     if not report.trivial:
         return []
-    scope = f"On {len(report.trivial)} of {_count(len(report.instances), 'instance')}"
+    scope = f"On {len(report.trivial)} of {count_text(len(report.instances), 'instance')}"
     text = f"{scope} no classifier is known that beats the intercept alone; means leave them out."
     return [Finding(text, "instances")]
 
@@ -183,10 +184,6 @@ _SENTENCES: tuple[Callable[[ReportData], list[Finding]], ...] = (
     _smallest_gap, _cost_of_bounds, _proofs_by_solver, _unknown_optima, _exact_relaxations, _relaxations_without_bound,
     _trivial_optima,
 )  # fmt: skip
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _time(seconds: float) -> str:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import DataError, InputError, UnsupportedModelError
 from ...instances.naming import InstanceName
 from ...models.arrays import FloatArray, as_array, as_positive
@@ -33,7 +34,7 @@ from .exact_tasks import ExactTask, ModelExactTask
 from .lam_choice import LamChoiceTask
 from .problems import HeldOut, InstanceData, InstanceProblem, ModelOfLam, ModelProblem, ReportProblem, TrainingPart
 from .runner import CellStore, digest
-from .tasks import HeuristicTask, KappaTask, ModelTask, RelaxationTask, Task
+from .tasks import HeuristicTask, KappaTask, ModelTask, RelaxationTask, SolverTask
 
 #: A problem that a report takes: data for the 0-1 problem, a model, a function that states one at λ, or replicates of a model.
 ProblemLike: TypeAlias = (
@@ -199,9 +200,10 @@ def parse_held_out(
             )
         if columns[name] not in (None, data.X.shape[1]):
             raise InputError(
-                f"the points held out for {name} have {data.X.shape[1]} columns; the problem has {columns[name]}", name="held_out"
+                f"the points held out for {name} have {count_text(data.X.shape[1], 'column')}; the problem has {columns[name]}",
+                name="held_out",
             )
-        tests[name] = HeldOut(data.X, np.asarray(data.y), f"{data.X.shape[0]} points, {data.name}")
+        tests[name] = HeldOut(data.X, np.asarray(data.y), f"{count_text(data.X.shape[0], 'point')}, {data.name}")
     return instances, tests
 
 
@@ -408,12 +410,12 @@ class Plan:
         common = (problem, self.relaxation_options, w)
         return [KappaTask(*common, kappa, self.solver, bool(self.exact)) for kappa in self.kappas]
 
-    def tasks_after_heuristic(self, first: HeuristicTask, w: FloatArray) -> list[Task[Any]]:
+    def tasks_after_heuristic(self, first: HeuristicTask, w: FloatArray) -> list[SolverTask[Any]]:
         """Return the tasks of an instance after the heuristic, which found w; they share one model and its compiled form."""
         tightened = first.problem.with_incumbent(w)
         return [*self.relaxation_tasks(tightened, w), *self.exact_tasks(tightened, w), *self.kappa_tasks(first.problem, w)]
 
-    def tasks_after_model(self, first: ModelTask, w: FloatArray | None) -> list[Task[Any]]:
+    def tasks_after_model(self, first: ModelTask, w: FloatArray | None) -> list[SolverTask[Any]]:
         """Return the tasks of a model after its first: each relaxation, each exact solver × seed; w is a known classifier."""
         problem, model = first.problem, first.problem.model
         relaxation_list = bounding_relaxations(model) if self.model_relaxations is None else self.model_relaxations

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError, MarginoptError, UnsupportedModelError
 from ...instances.naming import InstanceName
 from ...instances.preparation import as_fraction, split_rows
@@ -104,7 +105,7 @@ class TrainingPart:
         y = np.asarray(data.y)
         if len(np.unique(y[rows])) < len(np.unique(y)):
             raise InputError(f"held_out={fraction:g} leaves {data.name} without points of one class", name="held_out")
-        description = f"{out.size} of {y.size} points, chosen by seed {seed}, classes in proportion"
+        description = f"{out.size} of {count_text(y.size, 'point')}, chosen by seed {seed}, classes in proportion"
         family, parameters = (data.family, data.parameters or {}) if isinstance(data, GeneratedData) else ("", {})
         part = cls(data.X[rows], y[rows], data.name, f"{data.source}; without {description}", family, parameters)
         return part, HeldOut(data.X[out], y[out], description)

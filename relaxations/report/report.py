@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...display import data_frame
+from ...display import count_text, data_frame
 from ...drawing import Picture
 from ...errors import InputError
 from ...files import write_texts
@@ -33,7 +33,7 @@ from .problems import InstanceData
 from .report_data import ReportData
 from .runner import Progress, Runner, describe_blas, describe_machine
 from .tables import report_text
-from .tasks import HeuristicTask, ModelTask, Task
+from .tasks import HeuristicTask, ModelTask, SolverTask
 
 
 class GapReport(ReportData):
@@ -179,7 +179,8 @@ def gap_report(
 
     For each instance and λ a heuristic finds an incumbent, whose objective tightens the big-M constants M. Then every relaxation
     is solved, and every exact solver × encoding × M × seed starts from that incumbent. A solve that cannot run (a missing
-    package, a licence, a model that a solver does not read) becomes a cell with the reason.
+    package, a licence, a model that a solver does not read) becomes a cell with the reason. Ctrl-C that no solver takes ends the
+    report: it has the cells that are finished, the reason in the others, and ``meta["interrupted"]``.
 
     Parameters
     ----------
@@ -247,6 +248,8 @@ def gap_report(
         The store's file is not a store.
     SolverError
         The cluster is gone; the store holds what was done.
+    KeyboardInterrupt
+        Ctrl-C before the first problem's heuristic was done.
     """
     options = parse_limits(options, overrides)
     assert options.time_limit is not None  # `parse_limits` sets one
@@ -255,7 +258,8 @@ def gap_report(
         plan.open_store(store)  # raises before any solve
     begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)
     with choose_executor(jobs, cluster) as executor, announce_compilations(progress):
-        cells, tasks, records = _computed(plan, Runner(executor, None if store is None else Path(store), progress_lines))
+        runner = Runner(executor, None if store is None else Path(store), progress_lines)
+        cells, tasks, records, interruption = _computed(plan, runner)
     progress_lines.end()
     cells_by_kind = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
     relaxed = tuple(RelaxationCell.from_record(r) for r in cells_by_kind["relaxation"])
@@ -266,26 +270,49 @@ def gap_report(
     used = {label: named[label] if label in named else get_solver(label) for label in sorted(ran)}
     meta = _meta(plan, {**used, **named}.values(), used.values())
     meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
+    if interruption:
+        meta["interrupted"] = interruption
     return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in cells_by_kind["kappa"]))
 
 
 _KINDS = ("relaxation", "exact", "kappa")
+_INTERRUPTED = "Ctrl-C ended the report before it was done"
 
 
-def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
-    """Return the cells of instances and models, the tasks that follow from their points, and the records of these tasks."""
+def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[SolverTask[Any]], list[dict[str, Any]], str]:
+    """Return the cells of problems, the tasks that follow from their points, the records of these tasks, and an interruption.
+
+    After Ctrl-C a task that is not done has a record with the reason, and a problem without its first cell has none. The last
+    text is what Ctrl-C left out, in words; empty for a complete report.
+    """
     chosen = [LamChoice.from_record(record["cell"]) for record in runner.run(plan.lam_choice_tasks())]
     heuristics, stated_models = plan.heuristic_tasks(chosen), plan.model_tasks(chosen)
     firsts: list[HeuristicTask | ModelTask] = [*heuristics, *stated_models]
-    outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated_models) if runner.progress.enabled else ())
-    tasks: list[Task[Any]] = []
-    for first, record in zip(heuristics, outcomes, strict=False):
-        tasks += plan.tasks_after_heuristic(first, np.array(record["w"]))
-    for model, record in zip(stated_models, outcomes[len(heuristics) :], strict=True):
-        tasks += plan.tasks_after_model(model, None if record["w"] is None else np.array(record["w"]))
+    outcomes = runner.run_until_interrupt(firsts, _foreseen(plan, heuristics, stated_models) if runner.progress.enabled else ())
+    tasks: list[SolverTask[Any]] = []
+    for k, record in sorted(outcomes.items()):
+        first, w = firsts[k], None if record["w"] is None else np.array(record["w"])
+        if isinstance(first, ModelTask):
+            tasks += plan.tasks_after_model(first, w)
+        else:
+            assert w is not None  # a heuristic finds a classifier
+            tasks += plan.tasks_after_heuristic(first, w)
     ends = {choice.name: (choice.low, choice.high) for choice in chosen}
-    cells = tuple(_ended(first.cell(record), ends) for first, record in zip(firsts, outcomes, strict=True))
-    return cells, tasks, runner.run(tasks)
+    cells = tuple(_ended(firsts[k].cell(record), ends) for k, record in sorted(outcomes.items()))
+    problems_left_out = len(firsts) - len(outcomes)
+    records = {} if problems_left_out else _records_until_interrupt(runner, tasks)
+    all_records = [records.get(k) or task.unsolved_record(_INTERRUPTED) for k, task in enumerate(tasks)]
+    left_out = [(problems_left_out, "problem"), (len(tasks) - len(records), "solve")]
+    words = " and ".join(count_text(count, noun) for count, noun in left_out if count)
+    return cells, tasks, all_records, f"{_INTERRUPTED}: {words} left out" if words else ""
+
+
+def _records_until_interrupt(runner: Runner, tasks: Sequence[SolverTask[Any]]) -> dict[int, dict[str, Any]]:
+    """Return the records of the tasks that are finished before Ctrl-C; empty if it comes before the first."""
+    try:
+        return runner.run_until_interrupt(tasks)
+    except KeyboardInterrupt:  # the problems' first cells are worth a report
+        return {}
 
 
 def _ended(cell: InstanceCell, ends: Mapping[str, tuple[float | None, float | None]]) -> InstanceCell:
@@ -294,9 +321,9 @@ def _ended(cell: InstanceCell, ends: Mapping[str, tuple[float | None, float | No
     return replace(cell, lam_low=low, lam_high=high)
 
 
-def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Sequence[ModelTask]) -> list[Task[Any]]:
+def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Sequence[ModelTask]) -> list[SolverTask[Any]]:
     """Return tasks with the number and the labels of those that will follow, which do not depend on the points found."""
-    seconds: list[Task[Any]] = []
+    seconds: list[SolverTask[Any]] = []
     for first in heuristics:
         seconds += plan.tasks_after_heuristic(first, np.zeros(first.problem.model.X.shape[1]))
     for model in stated_tasks:

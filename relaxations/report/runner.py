@@ -26,12 +26,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import DataError, InputError
 from ...files import READ_ERRORS, describe_read_error
 from ...models.digest import identity
 from ...models.kernels.threads import blas_controller
 from ...solvers.interface.solver import version_of
-from ...solvers.parallel import Executor
+from ...solvers.parallel import Executor, completed_results
 from ...status_line import StatusLine
 
 #: Layout of the file; another one is refused.
@@ -287,19 +288,27 @@ class Runner:
 
     def run(self, tasks: Sequence[StoredTask], later_tasks: Sequence[StoredTask] = ()) -> list[dict[str, Any]]:
         """Return the records of the tasks, in order. ``later_tasks`` are not run: they only enter the progress."""
+        records = dict(self._recorded(tasks, later_tasks))
+        return [records[index] for index in range(len(tasks))]
+
+    def run_until_interrupt(
+        self, tasks: Sequence[StoredTask], later_tasks: Sequence[StoredTask] = ()
+    ) -> dict[int, dict[str, Any]]:
+        """Return the records by the tasks' numbers, as `run`; after Ctrl-C those that are finished, one at least."""
+        return completed_results(self._recorded(tasks, later_tasks))
+
+    def _recorded(self, tasks: Sequence[StoredTask], later_tasks: Sequence[StoredTask]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield number and record of each task as it is done, with a progress line for each."""
         size = self.executor.size
         self.progress.plan([(task.kind, task.label) for task in tasks], size)
         self.progress.expect([(task.kind, task.label) for task in later_tasks])
         if tasks:
-            noun = "cell" if len(tasks) == 1 else "cells"
-            self.progress.write(f"{len(tasks)} {noun} to do" + (f", {size} at a time" if size > 1 else ""))
-        records: dict[int, dict[str, Any]] = {}
+            self.progress.write(f"{count_text(len(tasks), 'cell')} to do" + (f", {size} at a time" if size > 1 else ""))
         for index, record, is_stored, seconds in self._done(tasks):
             task = tasks[index]
-            records[index] = record
+            yield index, record
             self.progress.finish(task.kind, task.label, seconds, is_stored)
             self.progress.write(task.progress_text(record) + (" (stored)" if is_stored else ""))
-        return [records[index] for index in range(len(tasks))]
 
     def _done(self, tasks: Sequence[StoredTask]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
         """Yield index, record, whether it was stored, and seconds of each task once it is finished."""
@@ -336,7 +345,7 @@ def _perform(task: StoredTask, threads: int | None) -> tuple[dict[str, Any], boo
 def describe_machine() -> str:
     """Return system, architecture, cores and memory in words."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
+    return f"{platform.system()} {platform.machine()}, {count_text(os.cpu_count() or 1, 'core')}, {memory:.0f} GiB"
 
 
 def describe_blas() -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...display import column_lines, sanitise
+from ...display import column_lines, count_text, sanitise
 from ...solvers.certification.result import BoundKind
 from .cells import STRUCTURED, ExactCell, InstanceCell, KappaCell
 from .means import exact_means, relaxation_means
@@ -230,11 +230,12 @@ def _missing(cell: KappaCell) -> str:
     if cell.reason:
         return f"not run: {cell.reason}"
     if "infeasible" in (cell.status, cell.exact_status):
-        return f"no classifier violates at most {cell.budget} margins, so there is no point, no gap and no rank"
+        return f"no classifier violates at most {count_text(cell.budget, 'margin')}, so there is no point, no gap and no rank"
     zeta = _optimum(cell)
     reasons = {
         "no bound: the solve ended without one": cell.bound is None,
-        f"no choice of {cell.budget} points to give up that leaves the rest separable was found": cell.recovered is None,
+        f"no choice of {count_text(cell.budget, 'point')} to give up that leaves the rest separable was found": cell.recovered
+        is None,
         "no gap: w = 0 is within the budget, the optimum is 0": zeta is not None and zeta.high <= 0.0,
         "no Σz and no rank: without violations to give away it is a quadratic program, or the solve left no point": (
             cell.share is None or cell.rank_ratio is None
@@ -316,7 +317,7 @@ def report_tables(report: ReportData) -> tuple[Table, ...]:
     """Return the tables of a report: those without rows are left out, except the first and the relaxations."""
     means = "A row for each family and λ."
     if report.trivial:
-        out = f"{len(report.trivial)} of {len(report.instances)} instances"
+        out = f"{len(report.trivial)} of {count_text(len(report.instances), 'instance')}"
         means += f" {out}, whose best known classifier is the intercept, are left out."
     tables = [
         Table("instances", "Instances", _INSTANCE_COLUMNS, [(report, cell) for cell in report.instances]),

@@ -101,6 +101,15 @@ class SolverTask(Task[S]):
         cell = self._cell(self.options.with_default_threads(threads)).record()
         return {"cell": cell}, not cell["reason"] and cell["status"] != str(Status.INTERRUPTED)
 
+    def unsolved_record(self, reason: str) -> dict[str, Any]:
+        """Return the record of a solve that did not run, with the reason."""
+        return {"cell": {**self._empty.record(), "reason": reason}}
+
+    @property
+    @abstractmethod
+    def _empty(self) -> Record:
+        """The cell before the solve."""
+
     @abstractmethod
     def _cell(self, options: Options) -> Record:
         """Return the cell of the solve."""
@@ -252,10 +261,13 @@ class RelaxationTask(SolverTask[ReportProblem]):
         """Return the parts with the incumbent, the reduction and its solver."""
         return {**super().key_parts, "incumbent": self.w, "reduction": self.reduction, "solver": self.solver.key}
 
+    @property
+    def _empty(self) -> RelaxationCell:
+        return RelaxationCell(self.problem.name, self.problem.lam, self.reduction.name, self.solver.label)
+
     def _cell(self, options: Options) -> RelaxationCell:
-        problem, reduction = self.problem, self.reduction
+        problem, reduction, empty = self.problem, self.reduction, self._empty
         model: Any = problem.model  # one that the reduction reads, or `relax` says why not
-        empty = RelaxationCell(problem.name, problem.lam, reduction.name, self.solver.label)
         try:
             with solver_errors(self.solver.label):
                 solved = relax(model, reduction, self.solver, options)
@@ -326,10 +338,13 @@ class KappaTask(SolverTask[InstanceProblem]):
         identity = {"kappa": self.kappa, "solver": self.solver.key, "exact": self.exact}
         return {**super().key_parts, "lam": None, "incumbent": self.w, **identity}
 
+    @property
+    def _empty(self) -> KappaCell:
+        budget = int(np.floor(self.kappa * self.problem.model.X.shape[0] + 1e-9))
+        return KappaCell(self.problem.name, self.kappa, budget, self.solver.label)
+
     def _cell(self, options: Options) -> KappaCell:
-        X, y = self.problem.model.X, self.problem.model.y
-        n = X.shape[0]
-        empty = KappaCell(self.problem.name, self.kappa, int(np.floor(self.kappa * n + 1e-9)), self.solver.label)
+        X, y, empty = self.problem.model.X, self.problem.model.y, self._empty
         if self.exact:
             empty = self._with_exact_solve(empty, options)
         try:

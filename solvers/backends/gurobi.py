@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.cone_rows import gurobi_size, quadratic_cones
@@ -210,7 +211,10 @@ class Gurobi(Backend):
             model.optimize(functools.partial(_watch, gurobipy, recorder))
         except gurobipy.GurobiError as error:
             if error.errno == _SIZE_ERROR:
-                size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
+                size = (
+                    f"{count_text(model.NumVars, 'variable')}, {count_text(model.NumConstrs, 'row')}, "
+                    f"{count_text(model.NumQConstrs, 'quadratic constraint')}"
+                )
                 raise LicenceError(f"gurobi: {error} (the model has {size})", "gurobi") from error
             raise SolverError(f"gurobi failed: {error} (error {error.errno})", solver="gurobi") from error
 

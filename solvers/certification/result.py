@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...display import Display, Displayable
+from ...display import Display, Displayable, count_text
 from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedModelError
 from ...late_method import LateMethod
 from ...models.arrays import FloatArray, IntArray
@@ -515,8 +515,8 @@ class Result(Displayable):
         lines.append(f"  solver's claim: {ending}" + _claimed(self.claim, self.sign))
         if self.evidence:
             lines.append(f"  evidence: {self.evidence}")
-        counts = [f"{self.iterations} iterations"] if self.iterations is not None else []
-        counts += [f"{self.nodes} nodes"] if self.nodes is not None else []
+        counts = [count_text(self.iterations, "iteration")] if self.iterations is not None else []
+        counts += [count_text(self.nodes, "node")] if self.nodes is not None else []
         counts.append(self.answer.times)
         lines.append("  " + ", ".join(counts))
         if self._figures:

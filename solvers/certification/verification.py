@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from ...display import count_text
+
 
 @dataclass(frozen=True)
 class Check:
@@ -83,7 +85,7 @@ class Verification:
 
 def _exact_text(value: Fraction) -> str:
     text = f"{value.numerator}/{value.denominator}"
-    return f"{float(value):.17g}" + (f" = {text}" if len(text) <= 40 else f" (a quotient of {len(text)} digits)")
+    return f"{float(value):.17g}" + (f" = {text}" if len(text) <= 40 else f" (a quotient of {count_text(len(text), 'digit')})")
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from ...display import count_text
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.model import BareForm, Model
@@ -137,7 +138,7 @@ class EigenvectorCuts(Backend):
         """Return the program's answer from that of a relaxation."""
         return replace(
             answer,
-            native_status=f"{len(cuts)} cuts, {self.backend.info.name}: {answer.native_status}",
+            native_status=f"{count_text(len(cuts), 'cut')}, {self.backend.info.name}: {answer.native_status}",
             multipliers=None if answer.multipliers is None else cuts.multipliers(answer.multipliers),
             farkas=None if answer.farkas is None else cuts.multipliers(answer.farkas),
             ray=None,

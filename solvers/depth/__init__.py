@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...display import count_text
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, as_array
 from ..rational import Vector, reduce_rows, solve_linear
@@ -268,8 +269,14 @@ class HalfspaceDepth:
 
     def __str__(self) -> str:
         if self.proved:
-            return f"halfspace depth {self.depth} of {self.n} points (proved); {self.rays:,} directions"
-        return f"halfspace depth between {self.lower} and {self.depth} of {self.n} points; {self.rays:,} directions"
+            return (
+                f"halfspace depth {self.depth} of {count_text(self.n, 'point')} (proved); "
+                f"{count_text(self.rays, 'direction', spec=',')}"
+            )
+        return (
+            f"halfspace depth between {self.lower} and {self.depth} of {count_text(self.n, 'point')}; "
+            f"{count_text(self.rays, 'direction', spec=',')}"
+        )
 
 
 def halfspace_depth(X: npt.ArrayLike, z: npt.ArrayLike, *, time_limit: float | None = None) -> HalfspaceDepth:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import SolverError
 from ...files import atomic_file, check_target
 from ...models.arrays import FloatArray
@@ -174,9 +175,11 @@ class ViprCertificate:
 
     def __str__(self) -> str:
         if self.bound is None:
-            return f"{self.path}: no point satisfies the constraints; {self.nodes} nodes"
+            return f"{self.path}: no point satisfies the constraints; {count_text(self.nodes, 'node')}"
         value = "no point was found" if self.value is None else f"best value {float(self.value):.10g}"
-        return f"{self.path}: bound {float(self.bound):.10g}, {value}, relative gap {self.gap:.1e}; {self.nodes} nodes"
+        return (
+            f"{self.path}: bound {float(self.bound):.10g}, {value}, relative gap {self.gap:.1e}; {count_text(self.nodes, 'node')}"
+        )
 
 
 def write_vipr(

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...display import count_text
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
@@ -100,7 +101,7 @@ class Licence:
         if limit is None or (variables <= limit and (self.limit is None or rows <= self.limit)):
             return None
         scope = " where anything is quadratic" if quadratic else ""
-        allowed = f"{limit} variables{scope}" + ("" if self.limit is None else f" and {self.limit} rows")
+        allowed = f"{limit} variables{scope}" + ("" if self.limit is None else f" and {count_text(self.limit, 'row')}")
         return f"the model has {variables} variables and {rows} linear rows; the {self.state.value} licence allows {allowed}"
 
 

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.linalg
 from scipy.special import expit
 
+from ...display import count_text
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, peak_memory
 from ...models.views import LinearLoss, LinearProblem
@@ -589,7 +590,8 @@ def _block_budget(n: int, p: int, limit: float | None) -> float:
     size = memory_in_use + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MAX_COLUMNS else 200 * p)
     if limit - size < _BLOCKS * 2**18:
         raise TooLargeError(
-            f"linear-newton needs {size + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {memory_in_use:,} of "
+            f"linear-newton needs {size + _BLOCKS * 2**18:,.0f} bytes for "
+            f"{count_text(n, 'row', spec=',')} of {count_text(p, 'column', spec=',')}, {memory_in_use:,} of "
             f"which the process has had already; memory_limit is {limit:,.0f}",
             name="memory_limit",
         )

@@ -127,8 +127,6 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rate not in ("secant", "printed"):
-            raise InputError(f"rate must be 'secant' or 'printed'; it is {self.rate!r}", name="rate")
         for name in ("inner_tol", "stationarity"):
             as_positive(getattr(self, name), name)
 

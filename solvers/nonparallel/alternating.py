@@ -172,8 +172,6 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
             as_positive(getattr(self, name), name, zero=True, infinite=True)
         if not as_positive(self.weight, "weight") <= 1:
             raise InputError(f"weight must lie in (0, 1]; it is {self.weight!r}", name="weight")
-        if self.classes not in ("alternate", "joint"):
-            raise InputError(f"classes must be 'alternate' or 'joint'; it is {self.classes!r}", name="classes")
         as_positive(self.inner_tol, "inner_tol")
         as_integer(self.sweeps, "sweeps", 1)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -80,15 +81,13 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
         An unknown start, or fewer than one; a given u of the wrong shape.
     """
 
-    initial: str = "npsvm"
+    initial: Literal["npsvm", "zero"] = "npsvm"
     starts: int = 8
 
     info = RECORDS["npsvc-mm"]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.initial not in ("npsvm", "zero"):
-            raise InputError(f"initial must be 'npsvm' or 'zero'; it is {self.initial!r}", name="initial")
         object.__setattr__(self, "starts", as_integer(self.starts, "starts", 1))
 
     def load(self, view: NonparallelSVM) -> None:

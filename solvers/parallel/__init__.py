@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...errors import InputError, MissingPackageError
-from .executor import AsynchronousExecutor, Executor, JoblibExecutor, SerialExecutor
+from .executor import AsynchronousExecutor, Executor, JoblibExecutor, SerialExecutor, completed_results
 
-__all__ = ["Cluster", "Executor", "SerialExecutor", "choose_executor", "cluster_executor"]
+__all__ = ["Cluster", "Executor", "SerialExecutor", "choose_executor", "cluster_executor", "completed_results"]
 
 #: A ``distributed.Client``, the address of a Dask scheduler ("tcp://host:8786"), or "ray" for the Ray cluster of this session.
 Cluster: TypeAlias = Any

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from .serialisation import Packer, Payload, unpack
 
 #: The function that a worker runs: of a task, and of the number of threads it may use (None: all of the machine's).
 Job: TypeAlias = Callable[[Any, "int | None"], Any]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,23 @@ class AsynchronousExecutor(Executor):
                     yield outcome.number, outcome.result()
         finally:
             self.cancel()
+
+
+def completed_results(numbered_results: Iterable[tuple[int, T]]) -> dict[int, T]:
+    """Return the results by number; after Ctrl-C those that were completed before it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C before any result.
+    """
+    results: dict[int, T] = {}
+    try:
+        results.update(numbered_results)
+    except KeyboardInterrupt:
+        if not results:
+            raise
+    return results
 
 
 def _threads_per_task(tasks: int) -> int:

@@ -245,11 +245,16 @@ class BoxProgram:
         A = sp.csr_array(rows)
         self._highs.addRows(lower.size, lower, upper, A.nnz, A.indptr[:-1], A.indices, A.data)
 
-    def solve(self, cut: int) -> BoxSolution | None:
-        """Return the solution, or None if HiGHS finds none; its multipliers are rounded for bounds near ``cut`` (in units)."""
+    def solve(self, cut: int, deadline: float = math.inf) -> BoxSolution | None:
+        """Return the solution, or None if HiGHS finds none by the deadline; its multipliers are rounded for bounds near ``cut``.
+
+        ``cut`` is in units, and the deadline a value of `time.perf_counter`.
+        """
         c, d, highs = self._columns.size, self.box.lower.size, self._highs
         if not c and not len(self.pairs):
             return None
+        if deadline < math.inf:  # HiGHS counts the seconds of all runs of an object
+            highs.setOptionValue("time_limit", highs.getRunTime() + max(deadline - time.perf_counter(), 0.0))
         call_outside_fork("highspy", highs.run)
         if highs.getModelStatus() != self._optimal:
             return None
@@ -446,7 +451,7 @@ class PairRelaxation:
     ) -> tuple[int, BoxSolution | None]:
         """Return a lower bound in units of every system of the box, and the solution; (0, None) without a solution in time.
 
-        The first program has the pairs of ``certificate``. Rounds end once the program's value reaches ``cut``; no round begins
+        The first program has the pairs of ``certificate``. Rounds end once the program's value reaches ``cut``; no round begins or goes on
         after the deadline, a value of `time.perf_counter`.
         """
         best, values = None, []
@@ -456,7 +461,7 @@ class PairRelaxation:
         for _ in range(_ROUNDS):
             if time.perf_counter() > deadline:
                 break
-            solved = program.solve(cut)
+            solved = program.solve(cut, deadline)
             if solved is None:
                 break
             best = solved

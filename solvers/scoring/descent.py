@@ -7,6 +7,8 @@ and of the intercept. A point of class y = ±1 is right if y (intercept + score)
 
 from __future__ import annotations
 
+import math
+import time
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -20,6 +22,13 @@ from .reduced_problem import ReducedScoringProblem
 
 #: Length of the range of intercepts up to which errors are counted by intercept; for a longer range points are sorted.
 _SHORT = 1 << 14
+#: Entries of the place in a descent: its phase, the next coefficient's number, whether the sweep improved, the swaps left, and
+#: cost in units and intercept of the system.
+PHASE, NEXT, IMPROVED, SWAPS, BEST, INTERCEPT = range(6)
+#: The phases: before the first step, best values of one coefficient after another, and swaps.
+START, SWEEP, SWAP = range(3)
+#: Scores computed between two readings of the clock, about.
+_READ = 1_000_000
 
 
 @by_reference
@@ -31,12 +40,14 @@ class DescentWorkspace(NamedTuple):
     gain: Any  #: (2 m,) the changes of the errors there, in units
     score: Any  #: (m,) scores of the current system without its intercept
     other: Any  #: (m,) scores with another value of one coefficient
+    place: Any  #: (6,) the place in the descent: entries ``PHASE`` to ``INTERCEPT``
 
 
 def new_workspace(reduced: ReducedScoringProblem) -> DescentWorkspace:
     """Return a workspace for the problem's rows."""
-    m = len(reduced.Z)
-    return DescentWorkspace(np.zeros((2, _SHORT), np.int64), np.zeros(2 * m), np.zeros(2 * m, np.int64), np.zeros(m), np.zeros(m))
+    m, place = len(reduced.Z), np.zeros(6, np.int64)
+    hist, turns, gain = np.zeros((2, _SHORT), np.int64), np.zeros(2 * m), np.zeros(2 * m, np.int64)
+    return DescentWorkspace(hist, turns, gain, np.zeros(m), np.zeros(m), place)
 
 
 @inner
@@ -188,41 +199,54 @@ def _swap(data: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, workspace:
     return best, np.int64(0)
 
 
-@entry
-def descend(data: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, workspace: Any) -> Any:
-    """Improve rho in place, one coordinate of ``order`` after another; return its cost in units and its intercept.
-
-    A swap replaces a non-zero coefficient by another one; at most ``swaps`` coefficients are tried.
-    """
-    _scores(data, rho, workspace.score)
-    errors, intercept = _offset(data, t, box[2], box[3], workspace.score, workspace)
+@inner
+def _improve_coefficient(data: Any, t: Any, box: Any, rho: Any, j: Any, workspace: Any) -> None:
+    """Give a coefficient its best value."""
+    place = workspace.place
     units, used = _total(data, rho)
-    best, improved = errors + units, True
-    while improved:
-        improved = False
-        for k in range(order.size):
-            j = order[k]
-            units, used = _total(data, rho)
-            if rho[j] != 0:
-                units -= data.price + data.size_price * abs(rho[j])
-                used -= 1
-                _add(data, workspace.score, j, -rho[j])
-            cost, value, value_at = _best_value(data, t, box, rho, j, used, workspace)
-            if cost + units < best:
-                best, rho[j], intercept, improved = cost + units, value, value_at, True
-            _add(data, workspace.score, j, rho[j])
-        if improved:
-            continue
-        for k in range(order.size):
-            out = order[k]
-            if rho[out] == 0 or swaps <= 0:
-                continue
-            swaps -= 1
-            cost, value_at = _swap(data, t, box, rho, out, best, workspace)
-            if cost < best:
-                best, intercept, improved = cost, value_at, True
-                break
-    return best, intercept
+    if rho[j] != 0:
+        units -= data.price + data.size_price * abs(rho[j])
+        used -= 1
+        _add(data, workspace.score, j, -rho[j])
+    cost, value, intercept = _best_value(data, t, box, rho, j, used, workspace)
+    if cost + units < place[BEST]:
+        place[BEST], rho[j], place[INTERCEPT], place[IMPROVED] = cost + units, value, intercept, 1
+    _add(data, workspace.score, j, rho[j])
+
+
+@entry
+def descend(data: Any, t: Any, box: Any, rho: Any, order: Any, steps: Any, workspace: Any) -> Any:
+    """Improve rho in place by so many coefficients of ``order``, one after another; return whether the descent goes on.
+
+    ``workspace.place`` has the place in the descent, with the cost of rho in units and its intercept. A swap replaces a non-zero
+    coefficient by another one, where no other value of one coefficient helps.
+    """
+    place = workspace.place
+    if place[PHASE] == START:
+        _scores(data, rho, workspace.score)
+        errors, intercept = _offset(data, t, box[2], box[3], workspace.score, workspace)
+        place[BEST], place[INTERCEPT] = errors + _total(data, rho)[0], intercept
+        place[PHASE], place[NEXT], place[IMPROVED] = SWEEP, 0, 0
+    for _ in range(steps):
+        if place[NEXT] == order.size:
+            if place[PHASE] == SWAP:
+                return False
+            if place[IMPROVED] == 0:
+                place[PHASE] = SWAP
+            place[NEXT], place[IMPROVED] = 0, 0
+        if order.size == 0:
+            return False
+        j = order[place[NEXT]]
+        place[NEXT] += 1
+        if place[PHASE] == SWEEP:
+            _improve_coefficient(data, t, box, rho, j, workspace)
+        elif rho[j] != 0 and place[SWAPS] > 0:
+            place[SWAPS] -= 1
+            cost, intercept = _swap(data, t, box, rho, j, place[BEST], workspace)
+            if cost < place[BEST]:
+                place[BEST], place[INTERCEPT] = cost, intercept
+                place[PHASE], place[NEXT] = SWEEP, 0
+    return True
 
 
 #: Number of random systems on a small support that are improved on that support; a descent starts from the best one.
@@ -242,6 +266,8 @@ class ScoringIncumbent:
         Source of the descents' starting points.
     order : ndarray of int (d,)
         The features by usefulness (`greedy_feature_order`); starting points on few features prefer the first ones.
+    deadline : float
+        Value of `time.perf_counter` at which a descent ends where it is.
 
     Attributes
     ----------
@@ -257,12 +283,16 @@ class ScoringIncumbent:
         Number of descents so far.
     """
 
-    def __init__(self, reduced: ReducedScoringProblem, rng: np.random.Generator, order: IntArray) -> None:
+    def __init__(
+        self, reduced: ReducedScoringProblem, rng: np.random.Generator, order: IntArray, deadline: float = math.inf
+    ) -> None:
         problem = reduced.problem
-        self._reduced, self._rng, self._order = reduced, rng, order
+        self._reduced, self._rng, self._order, self._deadline = reduced, rng, order, deadline
         self._data, self._workspace = scoring_data(reduced), new_workspace(reduced)
         self._lower, self._upper = problem.lower.astype(np.int64), problem.upper.astype(np.int64)
         self._box = (self._lower, self._upper, *map(np.int64, problem.intercept))
+        largest = len(reduced.Z) * int((self._upper - self._lower + 1).max(initial=1))
+        self._steps = np.int64(max(1, _READ // max(largest, 1)))
         self._t = float(problem.threshold) if not reduced.integer_scores else reduced.separation / 2.0
         self.descents = 0
         zeros = np.zeros(reduced.Z.shape[1], dtype=np.int64)
@@ -323,11 +353,16 @@ class ScoringIncumbent:
         return chosen
 
     def _descend(self, rho: IntArray, order: IntArray, swaps: int) -> int:
-        """Improve rho in place and offer it; return its cost in units."""
-        units, rho0 = descend(self._data, self._t, self._box, rho, order, swaps, self._workspace)
+        """Improve rho in place, until the deadline, and offer it; return its cost in units."""
+        place = self._workspace.place
+        place[PHASE], place[SWAPS] = START, swaps
+        while descend(self._data, self._t, self._box, rho, order, self._steps, self._workspace):
+            if time.perf_counter() >= self._deadline:
+                break
+        units, rho0 = int(place[BEST]), int(place[INTERCEPT])
         if not self._reduced.integer_scores or units < self.cut:  # integer scores are counted exactly
-            self.offer(int(rho0), rho)
-        return int(units)
+            self.offer(rho0, rho)
+        return units
 
     def descend_from_solution(self, relaxed: BoxSolution) -> None:
         """Round the solution of a box's linear program to integers, and descend from there on the features that it uses."""

@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.margin.problems import RiskProblem
@@ -62,7 +63,10 @@ class LoggedRiskProblem:
 
     def __str__(self) -> str:
         n, d = self.problem.X.shape
-        return f"n = {n} distinct rows, d = {d}, at most {self.problem.max_nonzeros} coefficients, data {self.digest[:16]}"
+        return (
+            f"n = {count_text(n, 'distinct row')}, d = {d}, "
+            f"at most {count_text(self.problem.max_nonzeros, 'coefficient')}, data {self.digest[:16]}"
+        )
 
 
 #: The ends of an open node's box, and a proved bound.

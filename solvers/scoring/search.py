@@ -22,8 +22,6 @@ from .tree import HALVES, new_stack, search_below, split_node
 _PLUNGE = 400
 #: Entries of the rows that the nodes of one step read, about.
 _READ = 2_000_000
-#: Least number of nodes between two checks of the deadline: nodes may be slow where flows have many pairs.
-_FEW = 4
 #: Bytes of an open node: of its entry in the queue, and of its multipliers, about.
 _OF_NODE, _OF_PAIRS = 400, 20_000
 
@@ -43,7 +41,8 @@ class SupportsSearch:
     branching : {"auto", "supports", "signs", "pairs"}
         Branching rule; "auto" is that of `choose_branching`.
     deadline : float
-        Value of `time.perf_counter` at which a plunge (the search below one open node) ends; its nodes stay open.
+        Value of `time.perf_counter` at which a plunge (the search below one open node), a linear program and a descent end; open
+        nodes stay open.
     split_listener : callable, optional
         Called with the splits of the tree, rows of `tree.NodeStack.splits`, in order.
     multiplier_listener : callable, optional
@@ -72,7 +71,7 @@ class SupportsSearch:
         self.reduced, self.deadline = reduced, deadline
         self._split_listener, self._multiplier_listener = split_listener, multiplier_listener
         self._data, self.stack = scoring_data(reduced), new_stack(reduced, order, class_spread(reduced))
-        self.incumbent = ScoringIncumbent(reduced, rng, order)
+        self.incumbent = ScoringIncumbent(reduced, rng, order, deadline)
         self.branching = choose_branching(reduced) if branching == "auto" else branching
         self._relaxation = PairRelaxation(reduced) if self.branching == "pairs" else None
         box = (problem.lower.astype(np.int64), problem.upper.astype(np.int64), np.zeros(problem.lower.size, dtype=np.bool_))
@@ -142,7 +141,7 @@ class SupportsSearch:
 
     def _below(self, node_limit: int) -> bool:
         """Search depth-first below the stack's nodes for at most ``node_limit`` nodes; return whether the plunge goes on."""
-        k, end, batch = self.stack, min(self.nodes + node_limit, self._plunge_end), max(_FEW, node_limit // 16)
+        k, end, batch = self.stack, min(self.nodes + node_limit, self._plunge_end), max(1, node_limit // 16)
         while k.scalars.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
             search_below(self._data, k, np.int64(self.incumbent.cut), min(batch, end - before), self.branching == "supports")

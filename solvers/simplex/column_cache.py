@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...display import count_text
 from ...errors import InputError
 from ...models.arrays import materialise_limit
 from ...models.kernels.gram import GramOperator
@@ -65,7 +66,8 @@ class ColumnCache:
         slots = min(max(n, 2), int(limit) // width)
         if slots < 2:
             raise InputError(
-                f"the column cache may hold {int(limit):,} bytes; two columns of {n:,} points need {2 * width:,}: "
+                f"the column cache may hold {int(limit):,} bytes; "
+                f"two columns of {count_text(n, 'point', spec=',')} need {2 * width:,}: "
                 "raise cache_bytes (or memory_limit)",
                 name="cache_bytes",
             )

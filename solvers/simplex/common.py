@@ -64,10 +64,7 @@ _WHOLE = {"sampling": ", or None for a full scan", "stride": ", or None", "prefe
 
 
 def check_parameters(algorithm: Algorithm[Any, Any]) -> None:
-    """Raise InputError for an invalid ``precision``, ``prefetch``, ``block``, ``stride`` or ``sampling`` of the algorithm."""
-    precision = getattr(algorithm, "precision", "double")
-    if precision not in ("single", "double"):
-        raise InputError(f"precision must be 'single' or 'double'; it is {precision!r}", name="precision")
+    """Raise InputError for an invalid ``prefetch``, ``block``, ``stride`` or ``sampling`` of the algorithm."""
     for name, otherwise in _WHOLE.items():
         value = getattr(algorithm, name, None)
         if value is not None and value < 1:

@@ -12,7 +12,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import SimplexQP
 from ..interface.algorithm import Outcome
@@ -90,8 +89,6 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> CoreState:
         """Return the state with the start's support as the core."""
         check_parameters(self)
-        if self.inner not in ("adaptive", "full"):
-            raise InputError(f"inner must be 'adaptive' or 'full'; it is {self.inner!r}", name="inner")
         tol = options.tolerance(self.info.tolerance)
         rule = StopRule.of(view, self.stop, self.epsilon, tol)
         a = starting_point(view, self.initial, options, rng)

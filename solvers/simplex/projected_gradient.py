@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray, as_integer, check_bytes
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
@@ -112,8 +111,6 @@ class ProjectedGradient(Algorithm[SimplexQP, ProjectedGradientState]):
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> ProjectedGradientState:
         """Return the state at the start; the n × n matrix is materialised, within the limit of memory."""
-        if self.initial not in _RULES:
-            raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}", name="initial")
         check_bytes(8 * view.n**2, "the dense matrix that projected-gradient algorithms work on")
         Q = view.gram.dense
         members = [np.flatnonzero(view.groups == k) for k in range(view.simplices)]

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from ...display import count_text
 from ...models.arrays import FloatArray
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
@@ -535,7 +536,7 @@ def choose_parameters(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     cache = int(min(memory, max(size, 32 * n)))
     start: StartRule = "farthest" if view.c.any() and view.simplices == 1 else "vertex"
     algorithm = SMO(initial=start, cache_bytes=cache, precision=precision)
-    fits = "the whole matrix fits" if size <= cache else f"{cache // (size // n)} of {n} columns fit"
+    fits = "the whole matrix fits" if size <= cache else f"{cache // (size // n)} of {count_text(n, 'column')} fit"
     reason = (
         f"smo, {'float64' if double else 'float32'} columns: n = {n}, gap {tol:g}, {fits} in {cache / 2**20:.0f} MiB; "
         "the Newton finisher starts where it costs less than the pairs left"

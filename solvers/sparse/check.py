@@ -38,6 +38,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.formulations.margin.problems import SparseProblem
@@ -80,7 +81,10 @@ class LoggedSparseProblem:
     def __str__(self) -> str:
         p = self.problem
         n, width = p.A.shape
-        return f"n = {n}, p = {width}, {p.loss.name.lower()}, at most {p.max_nonzeros} coefficients, data {self.digest[:16]}"
+        return (
+            f"n = {n}, p = {width}, {p.loss.name.lower()}, "
+            f"at most {count_text(p.max_nonzeros, 'coefficient')}, data {self.digest[:16]}"
+        )
 
     def value(self, w: list[float]) -> Fraction:
         """Return the objective of a point, exactly; for the logistic loss an upper bound of it."""

@@ -145,11 +145,6 @@ class GPI(_StiefelAscent):
         reference="Nie, Zhang, Li: A generalized power iteration method (2017)",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.factor not in ("gram", "svd"):
-            raise InputError(f"factor must be 'gram' or 'svd'; it is {self.factor!r}", name="factor")
-
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
         """Compute the shift."""
         state.shift = _power_shift(state.problem.H, rng)
@@ -327,8 +322,6 @@ class Pymanopt(Solver):
         super().__post_init__()
         if self.method not in _PYMANOPT_CLASSES:
             raise InputError(f"method must be one of {', '.join(_PYMANOPT_CLASSES)}; it is {self.method!r}", name="method")
-        if self.retraction not in ("qr", "polar"):
-            raise InputError(f"retraction must be 'qr' or 'polar'; it is {self.retraction!r}", name="retraction")
 
     def obstacle(self, model: Model) -> str | None:
         """Return the reason why the model is not a problem on the Stiefel manifold; None if it is."""

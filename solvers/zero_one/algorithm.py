@@ -378,8 +378,6 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.engine not in ("auto", "boxes", "conflicts"):
-            raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}", name="engine")
         for name in ("restarts", "neighbourhoods"):
             object.__setattr__(self, name, as_integer(getattr(self, name), name))
         if not isinstance(self.proof_gap, (int, float)) or not 0.0 <= self.proof_gap < 1.0:

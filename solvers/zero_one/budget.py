@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.margin_violations import ZeroOneBudget
@@ -506,7 +507,9 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         details: dict[str, object] = {"lambda_problems": state.problems, "engine": "budget"}
         values, write_error = None, None
         if best is None:
-            details["excluded"] = f"no w with ||w||^2 < {state.lower_bound:.3g} violates at most {state.view.budget} margins"
+            details["excluded"] = (
+                f"no w with ||w||^2 < {state.lower_bound:.3g} violates at most {count_text(state.view.budget, 'margin')}"
+            )
         else:
             violated = state.view.A @ best.w < 1.0
             values = {"w": best.w, "z": violated.astype(np.float64)}

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...display import count_text
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.model import Model
@@ -75,7 +76,8 @@ def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem])
     for item in earlier:
         if not np.array_equal(item.problem.penalised, problem.penalised):
             raise InputError(
-                f"earlier problems must have the same columns and intercept; one has {item.problem.penalised.size} columns, "
+                "earlier problems must have the same columns and intercept; "
+                f"one has {count_text(item.problem.penalised.size, 'column')}, "
                 f"{int((~item.problem.penalised).sum())} of them outside the norm, this one {problem.penalised.size} and "
                 f"{int((~problem.penalised).sum())}",
                 name="earlier",

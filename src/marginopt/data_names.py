@@ -12,6 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
+from .display import count_text
 from .errors import InputError, unknown_name
 
 #: Advice for a frame with columns that must be converted to features.
@@ -225,7 +226,7 @@ def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
         values = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
         missing = sum(map(is_missing, column.tolist()))
-        fault = f"misses {missing} values" if missing else "does not hold numbers"
+        fault = f"misses {count_text(missing, 'value')}" if missing else "does not hold numbers"
         raise InputError(f"column {name!r} {fault}: {_TIDIED}", name="X") from None
     if np.isnan(values).any():
         raise InputError(f"column {name!r} misses {int(np.isnan(values).sum())} values: {_TIDIED}", name="X")

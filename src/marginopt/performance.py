@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from .display import Display, Displayable, Tabular
+from .display import Display, Displayable, Tabular, count_text
 from .drawing import colour_of, dash_of, new_axes
 from .errors import InputError
 from .models.arrays import FloatArray
@@ -65,7 +65,7 @@ class PerformanceProfile(Displayable, Tabular):
 
     @property
     def _title(self) -> str:
-        instances = "1 instance" if len(self.instances) == 1 else f"{len(self.instances)} instances"
+        instances = count_text(len(self.instances), "instance")
         return f"share of the {instances} solved within a factor of the fewest {self.measured}"
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .display import count_text
 from .drawing import COLOURS, GREY, colour_of, new_axes
 from .errors import InputError
 from .models.arrays import FloatArray, as_labels, as_points, as_vector, to_dense
@@ -53,7 +54,8 @@ def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axe
     X, y = to_dense(model.X), model.y
     if X.shape[1] != 2 or model.kernel.reads_matrix_rows:
         raise InputError(
-            f"a picture of the hulls needs points with two features; X has {X.shape[1]} columns, {model.kernel}", name="X"
+            f"a picture of the hulls needs points with two features; X has {count_text(X.shape[1], 'column')}, {model.kernel}",
+            name="X",
         )
     if "a" not in values or np.shape(values["a"]) != y.shape:
         raise InputError(
@@ -154,7 +156,8 @@ def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray]
     labels = as_labels(y, points.shape[0])
     if points.shape[1] not in (3, 4) or not (points[:, 0] == 1.0).all():
         raise InputError(
-            f"a picture of classifiers needs a column of ones and two or three features; X has {points.shape[1]} columns",
+            "a picture of classifiers needs a column of ones and two or "
+            f"three features; X has {count_text(points.shape[1], 'column')}",
             name="X",
         )
     if not classifiers:

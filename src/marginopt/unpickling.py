@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from .display import count_text
 from .errors import DataError
 from .solvers import Result
 
@@ -248,7 +249,10 @@ class _Unpickler(pickle._Unpickler):
             raise pickle.UnpicklingError("it makes a fraction of what is no quotient")
         self.entries += _entries(arguments, most, name in _RESERVING)
         if self.entries > most:
-            raise pickle.UnpicklingError(f"it reserves memory for more than {most:,} entries in a file of {self.size:,} bytes")
+            raise pickle.UnpicklingError(
+                f"it reserves memory for more than {count_text(most, 'entry', 'entries', spec=',')} "
+                f"in a file of {self.size:,} bytes"
+            )
 
     def _examine(self) -> None:
         """Note a result that the file made. Refuse a type of arrays whose items are larger than the file."""

@@ -132,6 +132,40 @@ def test_an_error_of_the_certification_is_raised_and_no_row(monkeypatch: pytest.
     assert [row.status for row in table.rows] == ["failed"]
 
 
+class Broken(mo.HingeSVM):
+    """A formulation that somebody is writing, whose form and view end in an error."""
+
+    def compile(self) -> mo.StandardForm:
+        raise self.fault
+
+    def view(self, kind: type[Any]) -> Any:
+        raise self.fault
+
+    @property
+    def fault(self) -> Exception:
+        return ZeroDivisionError("the formulation's")
+
+
+class Oversized(Broken):
+    """A formulation whose form is too large."""
+
+    @property
+    def fault(self) -> Exception:
+        return mo.errors.TooLargeError("too large")
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "linear-newton"])
+def test_an_error_of_the_model_s_form_or_view_is_raised_and_no_row(solver: str) -> None:
+    """The solver of the form builds it in its own call."""
+    with pytest.raises(ZeroDivisionError, check=lambda error: error.args == ("the formulation's",)):
+        mo.compare(Broken(np.column_stack([np.ones(4), np.arange(4.0)]), np.array([1.0, -1.0, 1.0, -1.0])), [solver])
+
+
+def test_a_form_that_is_too_large_is_a_row() -> None:
+    table = mo.compare(Oversized(np.column_stack([np.ones(4), np.arange(4.0)]), np.array([1.0, -1.0, 1.0, -1.0])), ["clarabel"])
+    assert [(row.result, row.status) for row in table.rows] == [(None, "not run")]
+
+
 def test_an_error_of_a_backend_is_a_row_of_the_gap_report() -> None:
     X = np.column_stack([np.ones(8), np.linspace(-1.0, 1.0, 8)])
     model = mo.ZeroOneSVM(X, np.repeat([-1.0, 1.0], 4), 1.0)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterable, Iterator
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +16,13 @@ from facts import about
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
+from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.solver import KeptModel, changed_parts
-from marginopt.solvers.records import UpdateKind
+from marginopt.solvers.parallel.executor import Job, SerialExecutor
+from marginopt.solvers.path import SolutionPath
+from marginopt.solvers.records import Answer, Options, UpdateKind
 
+path_module = importlib.import_module("marginopt.solvers.path")
 _RNG = np.random.default_rng(0)
 _X = np.column_stack([np.ones(30), _RNG.normal(size=(30, 2))])
 _Y = np.where(_X[:, 1] + _RNG.normal(size=30) > 0, 1.0, -1.0)
@@ -280,3 +288,46 @@ def test_a_moved_model_is_the_new_model(model: mo.Model, parameter: str, values:
         assert moved.bound(x, z).value == anew.bound(x, z).value
     with pytest.raises(mo.errors.InputError):
         moved.with_parameter(parameter, -1.0)
+
+
+class InterruptedClarabel(Clarabel):
+    """Clarabel, which Ctrl-C interrupts in a call."""
+
+    def __init__(self, call: int | None) -> None:
+        self.call, self.calls = call, 0
+
+    def run(self, model: mo.Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
+        self.calls += 1
+        if self.calls == self.call:
+            raise KeyboardInterrupt
+        return super().run(model, options, kept_model)
+
+
+class InterruptedExecutor(SerialExecutor):
+    """Workers that finish the tasks from the last to the first, until Ctrl-C ends the wait for the first two."""
+
+    def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        for number, task in reversed(list(enumerate(tasks))):
+            if number == 1:
+                raise KeyboardInterrupt
+            yield number, job(task, None)
+
+
+@pytest.mark.parametrize(("update", "jobs"), [(True, None), (False, None), (False, 2)])
+def test_an_interrupt_keeps_the_values_that_are_solved(
+    update: bool, jobs: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(path_module, "choose_executor", lambda jobs, cluster: InterruptedExecutor() if jobs else SerialExecutor())
+    call = None if jobs else 3
+    solved = mo.path(mo.HingeSVM(_X, _Y), "lam", [0.5, 1.0, 2.0, 4.0], solver=InterruptedClarabel(call), update=update, jobs=jobs)
+    assert len(solved) == 2 and all(r.solved for r in solved)
+    assert (solved.values, solved.unsolved) == (((2.0, 4.0), (0, 1)) if jobs else ((0.5, 1.0), (2, 3)))
+    assert [r.details["lam"] for r in solved] == list(solved.values)
+    loaded = SolutionPath.load(solved.save(tmp_path / "path.npz"))
+    assert loaded.unsolved == solved.unsolved and loaded.values == solved.values
+
+
+@pytest.mark.parametrize("update", [True, False])
+def test_an_interrupt_before_any_value_is_raised(update: bool) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        mo.path(mo.HingeSVM(_X, _Y), "lam", [0.5, 1.0], solver=InterruptedClarabel(1), update=update)

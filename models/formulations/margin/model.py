@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....data_names import LABELS_OF_X, DataNames
+from ....display import count_text
 from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
 from ...appraisal import Appraisal, ExactCost
@@ -618,7 +619,8 @@ class Margin(Model):
             variables=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
             objective=plus(self.regulariser.cost_line(), self.loss.cost_line()),
             constraints=tuple(line for part in self.parts for line in part.lines()),
-            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {lam_text(self.sample_weight, 'c_i')}",
+            sizes=f"n = {count_text(n, 'point')}, p = {count_text(p, 'feature')} (a constant one included, "
+            f"if any), {lam_text(self.sample_weight, 'c_i')}",
             notes=(*((f"the intercept is {self.intercept}{free}",) if self.loss.uses_intercept else ()), *images),
             dual=None if closed is None else dual_statement(*closed, free=not self.penalised.all()),
             source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",

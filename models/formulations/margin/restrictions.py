@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ....data_names import DataNames, is_missing
+from ....display import count_text
 from ....errors import InputError
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_positive, as_share, in_memory, to_dense
@@ -378,7 +379,8 @@ def group_indicators(groups: Any, n: int) -> FloatArray:
         raise InputError("parity needs at least two groups", name="groups")
     if groups_array.dtype.kind in "iuf" and (names.size > _MOST_NUMBERED or 2 < names.size == n):
         raise InputError(
-            f"groups holds {names.size} different numbers for {n} points, and each would be a group: make few groups of them, "
+            f"groups holds {names.size} different numbers for {count_text(n, 'point')}, "
+            "and each would be a group: make few groups of them, "
             "such as pandas.cut(ages, [0, 30, 60, 120]), or name the groups by words",
             name="groups",
         )

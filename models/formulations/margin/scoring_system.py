@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from ....data_names import LABELS_OF_X, DataNames
-from ....display import Display, Displayable, Tabular
+from ....display import Display, Displayable, Tabular, count_text
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
 from ...digest import identity_rule
@@ -431,7 +431,8 @@ class ScoringSystem(NamedComposition):
                 Line(f"y_i x_i'w + M_i z_i >= {t:g}", rf"y_i x_i^\top w + M_i z_i \ge {t:g}", "margin"),
                 *base_statement.constraints[1:],
             ),
-            sizes=f"n = {n} points, d = {p - 1} features and an intercept, {low} <= w_0 <= {high}, {', '.join(sizes)}",
+            sizes=f"n = {count_text(n, 'point')}, d = {count_text(p - 1, 'feature')} "
+            f"and an intercept, {low} <= w_0 <= {high}, {', '.join(sizes)}",
             notes=(
                 f"M_i = {t:g} - min y_i x_i'w over what is allowed, largest M {self.big_m_values.max(initial=0.0):g}",
                 epsilon + "; a score of 0 is an error of either class",

@@ -16,6 +16,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ....data_names import LABELS_OF_X
+from ....display import count_text
 from ....errors import InputError, TooLargeError, UnsupportedModelError
 from ...appraisal import Appraisal
 from ...arrays import FloatArray, IntArray, Points, as_classes, as_points, as_positive, as_vector, materialise_limit
@@ -502,7 +503,8 @@ class ChebyshevNPSVC(Model):
         if 8 * numbers > limit:
             memory_text = f"{8 * numbers:,} bytes ({8 * numbers / 2**30:.1f} GiB)"
             raise TooLargeError(
-                f"{self.name} with n = {n} points and {p} features would need {memory_text} for its matrices; "
+                f"{self.name} with n = {count_text(n, 'point')} and "
+                f"{count_text(p, 'feature')} would need {memory_text} for its matrices; "
                 f"the limit is {limit:,} "
                 "(half of this machine's memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
                 "KernelNPSVC(approximation='nystroem' or 'fourier')",
@@ -654,7 +656,8 @@ class ChebyshevNPSVC(Model):
                 ),
                 Line("P'P = I" + ("" if self.P is None else ", given"), r"P^\top P = I"),
             ),
-            sizes=f"n = {self.X.shape[0]} points, K = {self.K} classes, {self.features.dimension} features, d = {self.d}, "
+            sizes=f"n = {count_text(self.X.shape[0], 'point')}, K = {count_text(self.K, 'class', 'classes')}, "
+            f"{count_text(self.features.dimension, 'feature')}, d = {self.d}, "
             f"c = {self.c:g}, r1 = {self.r1:g}, r2 = {self.r2:g}" + (f", mu = {self.mu:g}" if self.mu else ""),
             notes=(
                 f"orientation {self.orientation!r}: A is {near_class}, B is {far_class}; {self.kernel}",

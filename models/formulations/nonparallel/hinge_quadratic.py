@@ -14,6 +14,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from ....display import count_text
 from ....errors import InputError
 from ...arrays import FloatArray, as_array, as_positive, as_vector
 from ...model import Model
@@ -152,7 +153,7 @@ class BoxProgram(Model):
             variables=Line("a", r"a\in\mathbb{R}^m"),
             objective=Line("1/2 a'(ZZ' + D)a + q'a", r"\tfrac12\, a^\top (ZZ^\top + D)\, a + q^\top a"),
             constraints=(Line("lower <= a <= upper", r"\underline{a} \le a \le \overline{a}"),),
-            sizes=f"m = {m} variables, r = {r} columns of Z",
+            sizes=f"m = {count_text(m, 'variable')}, r = {count_text(r, 'column')} of Z",
             notes=("duality gap at any feasible a: sum of grad_i (a_i - the box end that grad_i points away from)",),
             source="the duals of the class problems, NPSVC++ (16)",
         )
@@ -383,7 +384,7 @@ class HingeQuadratic(Model):
                 r"\tfrac12 u^\top H u + b^\top u + k + \sum_j w_j \max(h_j - g_j^\top u,\, -\tau_j (h_j - g_j^\top u))",
             ),
             constraints=(),
-            sizes=f"p = {p} variables, m = {m} losses",
+            sizes=f"p = {count_text(p, 'variable')}, m = {count_text(m, 'loss', 'losses')}",
             source="the class problems of NPSVC++ (2) and its u-step (15)-(16)",
             dual=DualStatement(
                 sense="maximise",

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ....display import count_text
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import ZERO, BoolArray, FloatArray, Points, as_classes, as_points, as_positive
 from ...explanation import ON_MARGIN, PointExplanation, PointRow
@@ -549,7 +550,8 @@ class NonparallelSVM(TargetModel):
                 Line(f"ls(a) = {similar}", rf"\ell_s(a) = {similar_latex}"),
                 Line(f"ld(a) = {other}, s = {self.margin:g}", rf"\ell_d(a) = {other_latex}", "margin"),
             ),
-            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.dimension} features, "
+            sizes=f"{count_text(inside, 'point')} of the class, {self.X.shape[0] - inside} others, "
+            f"{count_text(self.features.dimension, 'feature')}, "
             f"c = {self.c:g}, r = {self.r:g}" + (f", mu = {self.manifold:g}" if self.manifold else ""),
             notes=(
                 f"f_i = u'psi_i, {self.kernel}",

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from ....display import count_text
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points
 from ...explanation import ON_MARGIN, PointExplanation, PointRow, primal_weights, two_classes
@@ -132,7 +133,8 @@ class PinballTwinSVM(TargetModel):
                 r" + \frac{c}{k} \sum_{\mathrm{target}} \max(-f_i,\, \tau f_i),",
             ),
             constraints=(Line("f_i = u'psi_i", r"f_i = u^\top \psi_i", "margin"),),
-            sizes=f"k = {k} points of the class, m = {self.X.shape[0] - k} others, {self.features.dimension} features, "
+            sizes=f"k = {count_text(k, 'point')} of the class, m = {self.X.shape[0] - k} others, "
+            f"{count_text(self.features.dimension, 'feature')}, "
             f"c = {self.c:g}, nu = {self.nu:g}, tau = {self.tau:g}",
             notes=(f"{self.kernel}", "prediction: the nearest hyperplane, |f(x)|/||u||"),
             source="Xu, Yang, Pan: A novel twin support-vector machine with pinball loss, 2017",
@@ -297,7 +299,8 @@ class JointHyperplanesSVM(TargetModel):
                 r" + c \sum_i [s - y_i (f_i - g_i)]_+",
             ),
             constraints=(Line("f_i = u'psi_i, g_i = v'psi_i", r"f_i = u^\top \psi_i,\ g_i = v^\top \psi_i", "margin"),),
-            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.dimension} features, "
+            sizes=f"{count_text(inside, 'point')} of the class, {self.X.shape[0] - inside} others, "
+            f"{count_text(self.features.dimension, 'feature')}, "
             f"c = {self.c:g}, r = {self.r:g}, s = {self.margin:g}",
             notes=(f"{self.kernel}", "prediction: the nearest hyperplane, |f(x)|/||u|| against |g(x)|/||v||"),
             source="Shao, Chen, Deng: Nonparallel hyperplane support vector machine for binary classification problems, 2014",

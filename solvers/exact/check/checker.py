@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
 import numpy as np
 import numpy.typing as npt
 
+from ....display import count_text
 from ....errors import SolverError
 from ....models.deadline import OutOfTimeError
 from ....models.model import Model
@@ -81,8 +82,11 @@ class ProofReport:
             return f"{verdict}{data}{source}"
         incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
         spot = f" but for {self.spot_checks} parts that were verified here again" if self.spot_checks else ""
-        workers_note = f", subtrees by {self.workers} workers, taken on trust{spot}" if self.workers else ""
-        return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{workers_note}{data}{source}"
+        workers_note = f", subtrees by {count_text(self.workers, 'worker')}, taken on trust{spot}" if self.workers else ""
+        return (
+            f"lower bound {self.bound:.12g} {verdict}; {incumbent}; "
+            f"{count_text(self.nodes, 'node')} verified{workers_note}{data}{source}"
+        )
 
 
 class LoggedProblem(Protocol):

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ....display import count_text
 from ....models.arrays import BoolArray
 from ....models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, ceil_to_float
@@ -340,7 +341,10 @@ class LoggedMarginProblem(MarginProblem):
     def difference(self, other: LoggedMarginProblem) -> str | None:
         """Return the difference of two problems in words; None if they are the same."""
         if self.A.shape != other.A.shape:
-            return f"{self.A.shape[0]} points of {self.A.shape[1]} coefficients against {other.A.shape[0]} of {other.A.shape[1]}"
+            return (
+                f"{count_text(self.A.shape[0], 'point')} of {count_text(self.A.shape[1], 'coefficient')} "
+                f"against {other.A.shape[0]} of {other.A.shape[1]}"
+            )
         rows = np.flatnonzero((self.A != other.A).any(axis=1))
         if rows.size:
             return f"{rows.size} of {len(self.A)} points have another y x, the first of them point {rows[0]}"
@@ -364,7 +368,7 @@ class LoggedMarginProblem(MarginProblem):
 
     def __str__(self) -> str:
         n, p = self.A.shape
-        norm = f", {len(self.atoms)} atoms" if len(self.atoms) else ""
+        norm = f", {count_text(len(self.atoms), 'atom')}" if len(self.atoms) else ""
         sets = {
             "rows": len(self.rows), "whole": int(self.integer.sum()), "priced": int((self.price > 0.0).sum()),
             "kept": int(self.kept_points.sum()), "budgets": len(self.budgets), "equal rates": len(self.rates),

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ....display import count_text
 from ....errors import InputError
 from ....models.arrays import to_dense
 from ....models.formulations.zero_one import ZeroOneSVM
@@ -101,7 +102,7 @@ class LoggedZeroOneProblem:
         """λ, or the budget, as a phrase for a report."""
         if self.budget is not None:
             n = len(self.A)
-            return f"at most {self.budget} of {n} points violated (kappa = {self.budget / n if n else 0.0:.6g})"
+            return f"at most {self.budget} of {count_text(n, 'point')} violated (kappa = {self.budget / n if n else 0.0:.6g})"
         low, high = float(self.weights.min(initial=math.inf)), float(self.weights.max(initial=-math.inf))
         return f"lambda = {low:.12g}" if low == high else f"lambda = {low:.12g} to {high:.12g}"
 

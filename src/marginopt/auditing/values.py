@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayable, Tabular
+from ..display import Display, Displayable, Tabular, count_text
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray
 from ..models.kernels.gram import GramOperator
@@ -258,7 +258,7 @@ class AuditTable(Displayable, Tabular):
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.audits)
-        lines = [f"{self.machine}: {len(self)} machines, largest relative gap {self.gap:.2e}"]
+        lines = [f"{self.machine}: {count_text(len(self), 'machine')}, largest relative gap {self.gap:.2e}"]
         for name, a in self.audits.items():
             kind = "" if not a.condition else f" (proved if {a.condition})"
             lines.append(f"  {name:<{width}}  value {a.value:<14.8g} bound {a.bound:<14.8g} gap {a.gap:.2e}{kind}")

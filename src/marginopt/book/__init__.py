@@ -12,6 +12,7 @@ from fractions import Fraction
 from html import escape
 from importlib import resources
 
+from ..display import count_text
 from .data import describe_data
 from .entries import Entry, load_entries
 from .solving import remake_entry, run_entry, submit_result
@@ -39,7 +40,7 @@ def book_page(entries: Sequence[Entry]) -> str:
     counts = ", ".join(f"{count} {model}" for model, count in sorted(models.items()))
     counts_by_status = f"{statuses['closed']} are closed (a gap of 1e-6), {statuses['open']} are open"
     parts = {
-        "counts": f"**{len(entries)} entries**: {counts}. {counts_by_status}.",
+        "counts": f"**{count_text(len(entries), 'entry', 'entries')}**: {counts}. {counts_by_status}.",
         "models": "\n".join(f"| {name} | `{model.statement.replace('||', '‖')}` |" for name, model in MODELS.items()),
         "heads": "".join(f'<th><button type="button">{name}</button></th>' for name in _COLUMNS),
         "rows": "\n".join(map(_row, entries)),

@@ -16,6 +16,7 @@ from ..book import book_page
 from ..book.entries import Entry, find_entry, load_entries, save_entries
 from ..book.solving import remake_entry, run_entry, submit_result
 from ..book.verification import verify_entry
+from ..display import count_text
 from ..errors import InputError
 from ..files import write_text
 from . import NOT_SOLVED, SOLVED
@@ -111,7 +112,7 @@ def _submit(args: argparse.Namespace, entries: list[Entry]) -> int:
 
 def _page(args: argparse.Namespace, entries: list[Entry]) -> int:
     path = write_text(_named(args), book_page(entries))
-    print_answer(args, {"page": str(path)}, f"{path} holds {len(entries)} entries")
+    print_answer(args, {"page": str(path)}, f"{path} holds {count_text(len(entries), 'entry', 'entries')}")
     return SOLVED
 
 

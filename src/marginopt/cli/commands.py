@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..compilation import warm_up as compile_ahead
+from ..display import count_text
 from ..errors import DataError, ExportError, InputError, TooLargeError, UnsupportedModelError, WriteError
 from ..files import check_target
 from ..instances import Instance, catalogue
@@ -127,7 +128,13 @@ def dual(args: argparse.Namespace) -> int:
         check_target(args.out, "--out: the dual")
         program.write(args.out)
     record = {"program": program.name, "variables": program.n, "rows": program.rows, "file": args.out}
-    print_answer(args, record, program if args.out is None else f"wrote {args.out}: {program.n} variables, {program.rows} rows")
+    print_answer(
+        args,
+        record,
+        program
+        if args.out is None
+        else f"wrote {args.out}: {count_text(program.n, 'variable')}, {count_text(program.rows, 'row')}",
+    )
     return SOLVED
 
 
@@ -279,7 +286,7 @@ def _sizes(instance: Instance) -> dict[str, Any]:
 
 def _summary(entry: Any) -> str:
     availability = "" if entry.available else "; not here"
-    return f"{entry.n} x {entry.p}, {entry.classes} classes; {entry.source}{availability}"
+    return f"{entry.n} x {entry.p}, {count_text(entry.classes, 'class', 'classes')}; {entry.source}{availability}"
 
 
 def _result_record(result: Result) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
 from ..relaxations.report.problems import ModelOfLam, ModelProblem
 from ..relaxations.report.runner import digest
-from . import SOLVED
+from . import NOT_SOLVED, SOLVED
 from .data_options import load_instance, prepare_instance, require_two_classes
 from .parsing import Command, comma_separated, print_message
 from .screen import output_folder, print_answer_by
@@ -79,7 +79,10 @@ def report(args: argparse.Namespace) -> int:
     gap_report = replace(gap_report, meta={**gap_report.meta, "command": shlex.join(["marginopt", *sys.argv[1:]])})
     written = [str(path) for path in gap_report.write_all(folder)]
     print_answer_by(args, {"written": written}, partial(_print_findings, gap_report, written))
-    return SOLVED
+    interruption = gap_report.meta.get("interrupted")
+    if interruption:
+        print_message(f"marginopt: {interruption}")
+    return NOT_SOLVED if interruption else SOLVED
 
 
 def _print_findings(gap_report: GapReport, written: list[str]) -> None:

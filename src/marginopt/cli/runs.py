@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..display import count_text
 from ..errors import InputError, MarginoptError
 from ..files import write_text, write_texts
 from ..models import Model, StandardForm
@@ -129,7 +130,7 @@ def _show_manifest(records: list[dict[str, Any]], suffixes: list[str], folder: P
     ]
     print_table(("problem", "status", "optimum", "bound", "files"), rows, right=(2,))
     for (suffix, reason), names in _refusals(records).items():
-        print_text(f"no {suffix[1:]} of {', '.join(names) if len(names) < 3 else f'{len(names)} problems'}: {reason}")
+        print_text(f"no {suffix[1:]} of {', '.join(names) if len(names) < 3 else count_text(len(names), 'problem')}: {reason}")
     for suffix in dict.fromkeys(Path(name).suffix for r in records for name in r["rewritten"]):
         print_text(f"{suffix[1:]}: {_EPIGRAPH}")
     print(f"wrote {folder / 'manifest.json'}")
@@ -147,7 +148,11 @@ def _export_file(args: argparse.Namespace, target: Path, suffix: str) -> int:
     rewriting = _EPIGRAPH if rewritten else ""
     record = {"file": str(target), "variables": model.form.n, "rows": model.form.rows, "rewritten": rewriting}
     note = f"\n{suffix[1:]}: {rewriting}" if rewriting else ""
-    print_answer(args, record, f"wrote {target}: {model.form.n:,} variables, {model.form.rows:,} rows{note}")
+    print_answer(
+        args,
+        record,
+        f"wrote {target}: {count_text(model.form.n, 'variable', spec=',')}, {count_text(model.form.rows, 'row', spec=',')}{note}",
+    )
     return SOLVED
 
 

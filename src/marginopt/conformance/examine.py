@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..display import count_text
 from ..errors import unknown_name
 from ..models.formulations import all_formulations, get_formulation
 from ..models.record import FormulationInfo
@@ -166,7 +167,7 @@ def report(cells: list[LawCell], all_cells: bool = False) -> str:
         lines += ["", "not applicable, by several laws:", *_reasons([c for c in idle if c.verdict.words in shared_words])]
     count = tally(cells)
     total = ", ".join(f"{n} {state.value}" for state, n in count.items())
-    return "\n".join([*lines, "", f"{len(cells)} cells: {total}"]).strip()
+    return "\n".join([*lines, "", f"{count_text(len(cells), 'cell')}: {total}"]).strip()
 
 
 def _reasons(cells: list[LawCell]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..display import count_text
 from ..errors import ExportError, InputError, MarginoptError, UnsupportedModelError
 from ..models.export.file_formats import file_formats, read_form, takes_cones_as_rows, write_form
 from ..models.formulations.zero_one import ZeroOneSVM
@@ -36,7 +37,7 @@ def _printed_model(case: Case) -> LawVerdict:
     expected = {"title": s.title, "class": s.problem_class, "objective": s.objective.text, "sizes": s.sizes, "source": s.source}
     expected |= {f"constraint {k}": line.text for k, line in enumerate(s.constraints)}
     missing = [part for part, words in expected.items() if not words or words not in text]
-    return violated(f"without {', '.join(missing)}") if missing else holds(f"{len(text.splitlines())} lines")
+    return violated(f"without {', '.join(missing)}") if missing else holds(count_text(len(text.splitlines()), "line"))
 
 
 @FORMULATION_LAWS.law("LaTeX", every_case=True)
@@ -58,7 +59,7 @@ def _latex_syntax(case: Case) -> LawVerdict:
             return violated(f"environment {name} ends where another is open")
     if depth or opened:
         return violated(f"{depth} braces and environments {opened} stay open")
-    return holds(f"{len(body)} characters")
+    return holds(count_text(len(body), "character"))
 
 
 @FORMULATION_LAWS.law("stated labels are constraints")

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..display import count_text
 from ..errors import LicenceError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.model import BareForm, Model
@@ -466,7 +467,7 @@ def _explained_answer(t: Trial) -> LawVerdict:
     if not str(explanation).strip():
         return violated("the explanation is empty")
     if t.form is None:
-        return holds(f"{len(str(explanation).splitlines())} lines")
+        return holds(count_text(len(str(explanation).splitlines()), "line"))
     missing = {c.label for c in t.form.constraints} - {row.label for row in explanation.constraints}
     return violated(f"nothing is said of {', '.join(sorted(missing))}") if missing else holds("every constraint")
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from ..display import Display, Displayable, Sense, bound_text
+from ..display import Display, Displayable, Sense, bound_text, count_text
 from ..drawing import new_axes
 from ..errors import DataError, InputError
 from ..files import READ_ERRORS, describe_read_error
@@ -170,7 +170,7 @@ class AnswerReport:
 
     def __str__(self) -> str:
         verdict = "every log is valid and the evidence attains the value" if self.valid else f"NOT proved: {self.message}"
-        logs = "1 log" if len(self.reports) == 1 else f"{len(self.reports)} logs"
+        logs = count_text(len(self.reports), "log")
         return f"value {self.value:.12g}, bound {self.bound:.12g}; {verdict}; {logs} verified"
 
 
@@ -213,8 +213,10 @@ class Answer(Displayable, Generic[E]):
 
     @property
     def gap(self) -> float:
-        """Return |bound - value|/max(|value|, |bound|); zero if both are zero."""
+        """Return |bound - value|/max(|value|, |bound|); zero if both are the same, infinite if one of them is."""
         scale = max(abs(self.value), abs(self.bound))
+        if math.isinf(scale):
+            return 0.0 if self.value == self.bound else math.inf
         return abs(self.bound - self.value) / scale if scale else 0.0
 
     @property

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..display import Display, Displayable, Sense, bound_text
+from ..display import Display, Displayable, Sense, bound_text, count_text
 from ..errors import InputError
 from ..models.arrays import BoolArray, FloatArray, as_positive, to_dense
 from ..models.formulations.margin.exact_evaluation import satisfies_margins
@@ -100,7 +100,7 @@ class ConformalPValue(LabelQuestion):
     @property
     def data(self) -> str:
         """Return the number of points."""
-        return f"{len(self.model.y)} points"
+        return count_text(len(self.model.y), "point")
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,8 @@ class ConformalSets(Displayable):
     def __str__(self) -> str:
         sizes = np.bincount(self.contains.sum(axis=1), minlength=3)
         return (
-            f"Full-conformal sets of {len(self.contains)} points at level {1.0 - self.alpha:.4g}: {sizes[1]} of one label, "
+            f"Full-conformal sets of {count_text(len(self.contains), 'point')} "
+            f"at level {1.0 - self.alpha:.4g}: {sizes[1]} of one label, "
             f"{sizes[2]} of both, {sizes[0]} empty; {int(self.certain.all(axis=1).sum())} proved"
         )
 

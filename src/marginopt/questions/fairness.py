@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from ..data_names import attribute_columns, label_codes
-from ..display import bound_text
+from ..display import bound_text, count_text
 from ..drawing import COLOURS, GREY, literal_text
 from ..errors import InputError
 from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
@@ -280,7 +280,10 @@ class FairnessQuestion(BoundedQuestion):
     @property
     def data(self) -> str:
         """Return the numbers of persons and distinct rows."""
-        return f"{int(self.members.sum())} of {self.y.size} persons in {len(self.cells[0])} distinct rows"
+        return (
+            f"{int(self.members.sum())} of {count_text(self.y.size, 'person')} "
+            f"in {count_text(len(self.cells[0]), 'distinct row')}"
+        )
 
     def subgroup(self, side: Side, half_space: HalfSpace) -> Subgroup:
         """Return the group of a half-space in feature names, with sizes and rates."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayable, Tabular, bound_text
+from ..display import Display, Displayable, Tabular, bound_text, count_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray, IntArray, as_positive
@@ -77,8 +77,8 @@ class LamSelection(Displayable, Tabular, Question):
         largest, rate = (float(bound_text(float(number), "minimum")) for number in (self.ends[-1], self.rate.min()))
         return (
             f"No λ in (0, {largest:.4g}] has a validation error below {rate:.4g} "
-            f"over {len(self.folds)} folds, and λ = {self.lam!r} attains it: "
-            f"{'proved' if self.proved else 'not proved'}{logs}, {len(self.path.model.y)} points."
+            f"over {count_text(len(self.folds), 'fold')}, and λ = {self.lam!r} attains it: "
+            f"{'proved' if self.proved else 'not proved'}{logs}, {count_text(len(self.path.model.y), 'point')}."
         )
 
     def problems(self) -> Mapping[str, Model]:
@@ -116,7 +116,8 @@ class LamSelection(Displayable, Tabular, Question):
         return (
             f"λ = {self.lam:.6g} minimises the validation error on (0, {self.ends[-1]:.4g}]: "
             f"{self.rate.min():.3%}, {status_text}\n"
-            f"  {len(self.folds)} folds; {int((self.rate == self.rate.min()).sum())} of {len(self.rate)} intervals of λ attain it"
+            f"  {count_text(len(self.folds), 'fold')}; {int((self.rate == self.rate.min()).sum())} "
+            f"of {count_text(len(self.rate), 'interval')} of λ attain it"
         )
 
     __repr__ = __str__

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..display import Sense
+from ..display import Sense, count_text
 from ..drawing import COLOURS, GREY
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, to_dense
@@ -171,7 +171,10 @@ class DifferenceQuestion(LevelQuestion):
     def claim(self, bound: float) -> str:
         """Return that no classifier of the set flips more predictions."""
         within = f"within {percentage(self.within)}% of the best"
-        return f"No classifier {within} flips more than {bound:.0f} of its {len(self.model.y)} predictions with margin at least 1"
+        return (
+            f"No classifier {within} flips more than {bound:.0f} of its "
+            f"{count_text(len(self.model.y), 'prediction')} with margin at least 1"
+        )
 
 
 def _scores(model: Margin, w: tuple[float, ...]) -> FloatArray:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..display import Sense, bound_text
+from ..display import Sense, bound_text, count_text
 from ..drawing import COLOURS, GREY, literal_text
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_positive
@@ -267,7 +267,8 @@ class FeatureImportance(Evidence):
     columns : tuple of int (k,)
         Indices of the features' coefficients in w.
     lower : ndarray (k,)
-        Proved lower bound of each rise; 0 where none is proved.
+        Proved lower bound of each rise; -∞ where none is proved. It is negative where ``best`` is not proved to cost less than
+        every classifier without the feature.
     upper : ndarray (k,)
         The rise that the feature's witness attains; ∞ without one.
     best : tuple of float
@@ -287,16 +288,21 @@ class FeatureImportance(Evidence):
         """Return the rise of the objective without each feature."""
         rows = zip(self.names, self.lower, self.upper, strict=True)
         return tuple(
-            (f"without {name}", f"objective +{bound_text(low, 'minimum', 6)} to +{bound_text(high, 'maximum', 6)}")
+            (f"without {name}", f"objective {_signed_text(low, 'minimum')} to {_signed_text(high, 'maximum')}")
             for name, low, high in rows
         )
 
     def draw(self, ax: Axes) -> None:
-        """Draw bars of the proved rises."""
+        """Draw bars of the proved rises that are not negative."""
         places = np.arange(len(self.names))[::-1]
-        ax.barh(places, self.lower, color=COLOURS[0])
+        ax.barh(places, np.maximum(self.lower, 0.0), color=COLOURS[0])
         ax.set_yticks(places, [literal_text(name) for name in self.names])
         ax.set_xlabel("rise of the objective without the feature")
+
+
+def _signed_text(bound: float, sense: Sense) -> str:
+    """Return a bound of a rise as text with its sign."""
+    return f"{'+' if bound >= 0.0 else ''}{bound_text(bound, sense, 6)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,13 +349,17 @@ class ImportanceQuestion(BoundedQuestion):
         return math.inf if w[j] else classifier_cost(self.model, w) - classifier_cost(self.model, self.best)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the proved rise; 0 where none is proved."""
+        """Return the proved lower bound of the rise; -∞ where none is proved.
+
+        The rise is over a classifier that was found, which a cheaper one without the feature may exist beside: then it is
+        negative, and zero is no bound of it.
+        """
         return self._rise(self.column, bounds)
 
     def _rise(self, j: int, bounds: Mapping[str, float]) -> float:
         item = self.exclusions[j]
         bound = bounds.get(item.name, -math.inf) if item.is_possible(self.model) else math.inf
-        return max(bound - classifier_cost(self.model, self.best), 0.0)
+        return bound - classifier_cost(self.model, self.best)
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
         """Return the objection that a stated rise is larger than is proved, or not its witness's; empty if there is none."""
@@ -374,7 +384,7 @@ class ImportanceQuestion(BoundedQuestion):
     @property
     def data(self) -> str:
         """Return the number of points and the cost of comparison."""
-        return f"{len(self.model.y)} points, objective {classifier_cost(self.model, self.best):.6g} with it"
+        return f"{count_text(len(self.model.y), 'point')}, objective {classifier_cost(self.model, self.best):.6g} with it"
 
 
 def feature_importance(
@@ -397,7 +407,8 @@ def feature_importance(
     Returns
     -------
     Answer
-        About the most important feature: ``bound`` ≤ rise of the optimum over the best objective found ≤ ``value``. ``evidence``
+        About the most important feature: ``bound`` ≤ rise of the optimum over the best objective found ≤ ``value``; the rise and
+        its bound are negative where a classifier without the feature may cost less than the best one found. ``evidence``
         is a `FeatureImportance` with the bounds of all features; their logs lie in the folder ``proof``.
 
     Raises
@@ -412,7 +423,7 @@ def feature_importance(
     bounds = solves.solve_all(exclusions)
     cost, best = min(solves.classifiers)
     chosen = [min(((c, w) for c, w in solves.classifiers if not w[j]), default=(math.inf, best)) for j in columns]
-    lower, upper = np.maximum(np.array(bounds) - cost, 0.0), np.array([c for c, _ in chosen]) - cost
+    lower, upper = np.array(bounds) - cost, np.array([c for c, _ in chosen]) - cost
     evidence = FeatureImportance(names, columns, lower, upper, best, tuple(w for _, w in chosen))
     k = int(lower.argmax())
     return solves.answer(ImportanceQuestion(base, columns[k], best), evidence, exclusions)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..display import bound_text
+from ..display import bound_text, count_text
 from ..errors import InputError
 from ..models.arrays import as_positive
 from ..models.formulations.margin.model import Margin
@@ -154,7 +154,7 @@ class LevelQuestion(BoundedQuestion):
     @property
     def data(self) -> str:
         """Return the number of points and the level."""
-        return f"{len(self.model.y)} points, objective at most {bound_text(self.level, 'minimum', 6)}"
+        return f"{count_text(len(self.model.y), 'point')}, objective at most {bound_text(self.level, 'minimum', 6)}"
 
 
 @dataclass(frozen=True)

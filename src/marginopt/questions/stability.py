@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..data_names import DataNames
-from ..display import Display, Displayable, Sense, Tabular, bound_text
+from ..display import Display, Displayable, Sense, Tabular, bound_text, count_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
@@ -170,7 +170,7 @@ class OtherPrediction(LabelQuestion):
     def data(self) -> str:
         """Return the numbers of points and distinct rows."""
         rows = np.column_stack([to_dense(self.model.X), self.model.y])
-        return f"{len(rows)} points in {len(np.unique(rows, axis=0))} distinct rows"
+        return f"{count_text(len(rows), 'point')} in {count_text(len(np.unique(rows, axis=0)), 'distinct row')}"
 
 
 def class_names_of(model: ZeroOneSVM) -> DataNames:
@@ -338,7 +338,10 @@ class PredictionStability(Displayable, Tabular):
     @property
     def _title(self) -> str:
         share = f"{int(self.proved.sum())} of {len(self.value)} proved"
-        return f"Stability of {len(self.value)} predictions, optimum {self.optimum.objective:.6g}: {share}, {self.nodes} nodes"
+        return (
+            f"Stability of {count_text(len(self.value), 'prediction')}, "
+            f"optimum {self.optimum.objective:.6g}: {share}, {count_text(self.nodes, 'node')}"
+        )
 
     def __str__(self) -> str:
         lines = [self._title, f"  {'point':>5}  {'prediction':>10}  {'flipped at least':>18}  {'at most':>12}  {'radius':>6}"]

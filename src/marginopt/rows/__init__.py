@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 import numpy as np
 import scipy.sparse as sp
 
+from ..display import count_text
 from ..errors import InputError
 from .blocks import CsrBlock, FloatArray, SparseBlock, TransposedRows, stack_blocks
 
@@ -122,7 +123,7 @@ class Rows(ABC):
 
     def __repr__(self) -> str:
         n, p = self.shape
-        return f"{type(self).__name__}({n:,} x {p:,}, {self.entries:,} entries)"
+        return f"{type(self).__name__}({n:,} x {p:,}, {count_text(self.entries, 'entry', 'entries', spec=',')})"
 
 
 @final

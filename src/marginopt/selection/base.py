@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from ..display import count_text
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points, check_bytes, plain_fields
 from ..models.decision import decided_labels
@@ -149,7 +150,7 @@ class Selection(Choice):
     def __str__(self) -> str:
         head = (
             f"{self.selector}: gamma = {self.gamma:.6g}, C = {self.C:.6g}, "
-            f"{self.models_trained} models trained in {self.seconds:.3g} s"
+            f"{count_text(self.models_trained, 'model')} trained in {self.seconds:.3g} s"
         )
         return "\n".join((head, *(f"  note: {note}" for note in self.notes)))
 
@@ -225,7 +226,7 @@ def _check_classes(sample: Sample, needed: int, purpose: str) -> None:
     smaller = min(positive, sample.y.size - positive)
     if smaller < needed:
         raise InputError(
-            f"{purpose} needs at least {needed} points of each class; the smaller class has {smaller}. "
+            f"{purpose} needs at least {count_text(needed, 'point')} of each class; the smaller class has {smaller}. "
             "Use selector='maxmin', which needs one, or give more data",
             name="y",
         )

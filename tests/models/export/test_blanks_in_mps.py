@@ -61,6 +61,34 @@ def test_blanks_in_free_lines_are_an_error_that_names_the_line(blank: str, tmp_p
     assert raised.value.line == {"row": 4, "column": 6, "group": 9, "bound": 11}[blank]
 
 
+@pytest.mark.parametrize("column", ["A CAP 3", "A CAP -1e3"])
+def test_a_name_that_may_be_an_entry_is_refused(column: str, tmp_path: Path) -> None:
+    """In fixed columns the name is one field; at blanks it is a column A with the entry of CAP."""
+    lines = [*_plan("CAP", "X", "SET")[:8], _line("", column, "COST", "2.0"), "RHS", _line("", "SET", "CAP", "4.0")]
+    with pytest.raises(DataError):
+        _read(lines, tmp_path)
+    lines[8] = _line("", "A", "CAP", "3.0", "COST", "2.0")
+    assert _read(lines, tmp_path).names() == ["X", "A"]
+
+
+def test_a_name_that_may_be_an_entry_in_two_free_lines_is_refused(tmp_path: Path) -> None:
+    lines = [
+        "NAME PLAN",
+        "ROWS",
+        " N COST",
+        " L CAP",
+        " L DAY",
+        "COLUMNS",
+        " A CAP 3 COST 2",
+        " A CAP 3 DAY 1",
+        "RHS",
+        " S CAP 4",
+    ]
+    with pytest.raises(DataError) as raised:
+        _read(lines, tmp_path)
+    assert raised.value.line == 8
+
+
 def test_a_line_beyond_the_columns_is_an_error(tmp_path: Path) -> None:
     """A number that is too long for its field: the file is not in fixed columns, and its names are not told apart."""
     lines = _plan("DAY 1", "X", "SET")
@@ -90,3 +118,29 @@ def test_solution_files_with_blanks_in_names(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.sol").write_text(text, encoding="utf-8")
     result = mo.io.read_solution(form, tmp_path / "a.sol")
     assert form.join(result.values).tolist() == [3.0, 1.0] and result.objective == pytest.approx(7.0)
+
+
+_MOSEK = """PROBLEM STATUS      : PRIMAL_AND_DUAL_FEASIBLE
+SOLUTION STATUS     : OPTIMAL
+PRIMAL OBJECTIVE    : 7
+DUAL OBJECTIVE      : 7
+
+CONSTRAINTS
+INDEX      NAME   AT ACTIVITY   LOWER LIMIT        UPPER LIMIT        DUAL LOWER   DUAL UPPER
+0          {row}  UL 4          NONE               4                  0            1
+
+VARIABLES
+INDEX      NAME   AT ACTIVITY   LOWER LIMIT        UPPER LIMIT        DUAL LOWER   DUAL UPPER
+0          {x}    UL 3          0                  3                  0            1
+1          {y}    BS 1          0                  NONE               0            0
+"""
+
+
+@pytest.mark.parametrize("names", [("DAY 1", "OLD M 5", "Y"), ("C1", "X1", "X2")], ids=["blanks", "numbered"])
+def test_mosek_s_solution_files_with_blanks_in_names(names: tuple[str, str, str], tmp_path: Path) -> None:
+    """With the names, and as MOSEK writes them: numbers in their place, as soon as one name has a blank."""
+    form, (row, x, y) = _read(_plan("DAY 1", "OLD M 5", "SET"), tmp_path), names
+    (tmp_path / "a.sol").write_text(_MOSEK.format(row=row, x=x, y=y), encoding="utf-8")
+    result = mo.io.read_solution(form, tmp_path / "a.sol")
+    assert form.join(result.values).tolist() == [3.0, 1.0] and result.objective == pytest.approx(7.0)
+    assert row == "C1" or result.bound == pytest.approx(7.0)

@@ -44,7 +44,7 @@ def test_a_program_has_the_name_in_its_file_or_the_file_s(text: str, suffix: str
     (tmp_path / f"plan{suffix}").write_text(text, encoding="utf-8")
     form = mo.read(tmp_path / f"plan{suffix}")
     assert form.name == name
-    assert str(form).startswith(f"{name}: 1 variables")
+    assert str(form).startswith(f"{name}: 1 variable,")
     assert mo.solve(form, "highs").objective == pytest.approx(2.0)
 
 

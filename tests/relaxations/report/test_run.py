@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,14 @@ from facts import about
 
 from marginopt.errors import InputError
 from marginopt.instances import gaussian_clusters
-from marginopt.models import ConicSVM, HingeSVM, StandardForm, ZeroOneSVM
+from marginopt.models import ConicSVM, HingeSVM, Model, StandardForm, ZeroOneSVM
 from marginopt.models.digest import fingerprint
 from marginopt.relaxations import BigM, Conic, GapReport, default_relaxations, gap_report
 from marginopt.relaxations.report.formats import render_json
+from marginopt.relaxations.report.problems import InstanceProblem
+from marginopt.solvers.backends.scip import Scip
+from marginopt.solvers.interface.solver import KeptModel
+from marginopt.solvers.records import Answer, Options
 
 
 def clustered(n: int, p: int, seed: int = 0) -> Points:
@@ -159,3 +165,48 @@ def test_each_form_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     gap_report([data], exact=["scip", "zero-one-bb"], time_limit=20.0, progress=False)
     most = {name: max(n for (kind, _), n in compiled.items() if kind == name) for name, _ in compiled}
     assert most == {ZeroOneSVM.name: 1, HingeSVM.name: 1, ConicSVM.name: 2}
+
+
+class InterruptedScip(Scip):
+    """SCIP, which Ctrl-C interrupts in its second call."""
+
+    info = replace(Scip.info, name="interrupted-scip")
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
+        self.calls += 1
+        if self.calls == 2:
+            raise KeyboardInterrupt
+        return super().run(model, options, kept_model)
+
+
+def test_an_interrupt_keeps_the_cells_that_are_finished(tmp_path: Path) -> None:
+    made = gap_report(
+        [clustered(12, 2), clustered(14, 2)], [BigM("zero")], [InterruptedScip()], kappa=0.2, time_limit=20.0, progress=False
+    )
+    assert [bool(cell.reason) for cell in made.relaxations] == [False, False]
+    assert [(cell.instance, bool(cell.reason)) for cell in made.exacts] == [("clustered 12", False), ("clustered 14", True)]
+    assert [(cell.instance, bool(cell.reason)) for cell in made.kappas] == [("clustered 12", False), ("clustered 14", True)]
+    assert len(made.instances) == 2 and made.meta["interrupted"]
+    (path,) = made.write(tmp_path / "report.json")
+    assert GapReport.from_json(path).exacts == made.exacts
+
+
+def test_an_interrupt_of_the_heuristics_keeps_the_problems_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = InstanceProblem.find_incumbent
+
+    def interrupted(self: InstanceProblem, options: Options) -> Any:
+        if self.name == stop:
+            raise KeyboardInterrupt
+        return find(self, options)
+
+    monkeypatch.setattr(InstanceProblem, "find_incumbent", interrupted)
+    problems, stop = [clustered(12, 2), clustered(14, 2)], "clustered 14"
+    made = gap_report(problems, [BigM("zero")], "scip", progress=False)
+    assert [cell.instance for cell in made.instances] == ["clustered 12"] and made.meta["interrupted"]
+    assert [bool(cell.reason) for cell in (*made.relaxations, *made.exacts)] == [True, True]
+    stop = "clustered 12"
+    with pytest.raises(KeyboardInterrupt):
+        gap_report(problems, [BigM("zero")], "scip", progress=False)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+import numpy as np
 import pytest
 from facts import about
 
@@ -12,6 +14,7 @@ from marginopt.errors import InputError
 from marginopt.solvers import get_solver
 from marginopt.solvers.exact.algorithm import ExactSearch
 from marginopt.solvers.interface.algorithm import Algorithm
+from marginopt.solvers.interface.native_options import replace_parameters
 from marginopt.solvers.interface.solver import Solver
 from marginopt.solvers.simplex.smo import SMO
 from marginopt.solvers.zero_one.algorithm import ZeroOneBB
@@ -44,6 +47,37 @@ def test_every_parameter_of_a_plain_type_is_checked() -> None:
     for solver, name in parameters:
         with pytest.raises(InputError, check=about(name)):
             replace(get_solver(solver), **{name: object()})  # type: ignore[type-var]
+
+
+def test_every_parameter_of_literal_values_is_checked() -> None:
+    """Aliases of `Literal` too; the error has the values."""
+    parameters = {
+        (name, f.name): getattr(sys.modules[type(get_solver(name)).__module__], str(f.type), None) or f.type
+        for name in _NAMES
+        for f in fields(get_solver(name))  # type: ignore[arg-type]
+    }
+    literal = [key for key, kind in parameters.items() if "Literal[" in str(kind)]
+    assert {
+        ("smo", "precision"),
+        ("zero-one-bb", "engine"),
+        ("maxmin", "rate"),
+        ("cvm", "inner"),
+        ("npsvc-mm", "initial"),
+    } <= set(literal)
+    for solver, name in literal:
+        chosen = getattr(get_solver(solver), name)
+        for value in ("sideways", 3, object(), np.zeros(2)):
+            with pytest.raises(InputError, check=about(name)) as error:
+                replace(get_solver(solver), **{name: value})  # type: ignore[type-var]
+            assert chosen in error.value.allowed
+        for allowed in error.value.allowed:
+            assert getattr(replace(get_solver(solver), **{name: allowed}), name) == allowed  # type: ignore[type-var]
+
+
+def test_a_native_option_of_literal_values_is_checked() -> None:
+    with pytest.raises(InputError, check=about("precision")) as error:
+        replace_parameters(SMO(), {"precision": "half"})
+    assert error.value.allowed == ("single", "double")
 
 
 def test_checks_of_a_subclass_come_after_that_of_the_types() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -200,3 +201,15 @@ def test_more_than_sixty_two_features() -> None:
     result = mo.solve(model, "supports-bb")
     assert result.solved
     assert np.flatnonzero(result.values["w"][1:]).tolist() == [67]
+
+
+def test_a_descent_ends_at_the_time_limit() -> None:
+    """One descent over wide ranges of many points takes several times the limit; processor seconds, since machines are shared."""
+    rng = np.random.default_rng(0)
+    features = rng.integers(0, 6, size=(3000, 20))
+    y = np.where(features[:, 0] + rng.normal(size=3000) > 2.5, 1.0, -1.0)
+    model = mo.ScoringSystem(np.column_stack([np.ones(3000), features]), y, (-1000, 1000))
+    mo.solve(mo.ScoringSystem(model.X[:20], y[:20], (-1, 1)), "supports-bb")  # compiled code is loaded
+    begin = time.process_time()
+    result = mo.solve(model, "supports-bb", time_limit=0.5)
+    assert time.process_time() - begin < 2.5 and result.status is mo.Status.TIME_LIMIT and result.values is not None
