@@ -91,7 +91,7 @@ class TranscendentalCone(Cone):
         return np.where(inside[:, None], self.by_cone(v), self._repaired(projected)).ravel()
 
     def depth(self, v: FloatArray) -> FloatArray:
-        """Return half a side of a cube around each cone's rows whose corners are provably inside, and so the cube; 0 if unknown."""
+        """Return half a side of a cube around each cone's rows whose corners, and so all of it, are provably inside; else 0."""
         rows, depths = self.by_cone(v), np.zeros(self.count)
         size = np.abs(rows).max(axis=1, initial=0.0)
         for halvings in range(1, _DEPTHS + 1):

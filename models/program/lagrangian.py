@@ -304,7 +304,7 @@ class _Tangent:
         return PointMoves(self.x_hat, self.form.quadratic)
 
     def needs_zero_slope(self, slope: FloatArray, error: FloatArray) -> BoolArray:
-        """Return the mask of variables without curvature whose slope descends, or may within its error, towards a missing bound."""
+        """Mask the variables without curvature whose slope descends, or may within its error, towards a missing bound."""
         below, above = ~np.isfinite(self.form.lower), ~np.isfinite(self.form.upper)
         falls, rises = slope - error < 0.0, slope + error > 0.0
         return np.asarray(((above & falls) | (below & rises)) & ~self.curved)
