@@ -96,7 +96,7 @@ class CSRRows:
 
     @property
     def overlap_counts(self) -> FloatArray:
-        """Return, for each column j, the number of entries of the rows with an entry in j: a bound of the non-zeros of A'A e_j."""
+        """Return, for each column j, the number of entries of the rows with an entry in j: at least the non-zeros of A'A e_j."""
         return np.asarray(
             np.bincount(self.indices, weights=np.repeat(self.row_counts, self.row_counts) * 1.0, minlength=self.width),
             dtype=np.float64,
