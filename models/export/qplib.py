@@ -72,8 +72,10 @@ def _word(name: str) -> str:
 
 
 def _kind(flat: FlatProgram, nonconvex: bool) -> str:
-    """Return the format's three letters: for the objective L (linear), D (convex and diagonal), C (convex) or Q; for the variables
-    C (continuous), I (integer) or G (both); for the rows B (bounds alone), L or Q (quadratic).
+    """Return the format's three letters.
+
+    Objective: L (linear), D (convex and diagonal), C (convex) or Q; variables: C (continuous), I (integer) or G (both); rows: B
+    (bounds alone), L (linear) or Q (quadratic).
     """
     objective = "L"
     if flat.P is not None and flat.P.nnz:
