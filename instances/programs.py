@@ -231,7 +231,7 @@ class _PlainUnpickler(pickle.Unpickler):
     """Unpickler of arrays of numbers and None alone: a foreign archive runs no code, and gets no memory that it does not fill."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the reader for a name of NumPy's pickled arrays, in place of NumPy's function, which reserves any size stated."""
+        """Return the reader for a name of NumPy's pickled arrays, since NumPy's functions reserve any stated size."""
         readers = {"_reconstruct": _Array, "ndarray": _Array, "dtype": _Type, "scalar": _scalar}
         if module.split(".")[0] == "numpy" and name in readers:
             return readers[name]

@@ -295,7 +295,7 @@ class Tidying:
         return tidied, len(columns), "; ".join(notes)
 
     def _column(self, table: Table, j: int, cells: _TidyingCells, notes: list[str]) -> list[tuple[str, _TidyingCells]]:
-        """Return the features of one column with their names; cells that the options refuse stay, for an error with their line."""
+        """Return the features of one column with their names; refused cells stay, for an error with their line."""
         name, present = _name(table, j), [cell for cell in cells if cell is not None]
         if not present:
             raise DataError(f"column {name!r} has no value; leave it out (leave_out)", file=table.source_name)
