@@ -544,7 +544,7 @@ class Instance(Displayable, LabelledData):
         return Display(self.name, tuple(facts))
 
     def __repr__(self) -> str:
-        """One line: name, sizes, storage, what was done to it and where it comes from."""
+        """Return one line: name, sizes, storage, scaling and source."""
         sizes = ", ".join(f"{label}: {count}" for label, count in list(self.sizes().items())[:4])
         ellipsis = ", ..." if len(self._labels) > 4 else ""
         storage = f", CSR {self.X.nnz / np.prod(self.X.shape):.1%} filled" if is_sparse(self.X) else ""

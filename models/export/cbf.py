@@ -99,7 +99,7 @@ class _CBF(FileFormat):
 
 
 def _domain(low: float, high: float) -> str:
-    """The format's domain of a variable, where a bound of zero has one."""
+    """Return the format's domain of a variable: L+, L- or L= for bounds of zero, F otherwise."""
     if low == 0:
         return "L=" if high == 0 else "L+"
     return "L-" if high == 0 else "F"
@@ -309,7 +309,7 @@ class _Reader:
             raise DataError(f"power cones of three rows are read, not {name} {size}")
 
     def _transcendental(self, name: str, F: sp.csr_array, g: FloatArray, label: str) -> Constraint:
-        """Return the rows of one exponential or power cone, or of a dual one, in our order."""
+        """Return the rows of one exponential or power cone, or of a dual one, in the order of `Exponential` and `Power`."""
         power = _POWER.fullmatch(name)
         if power is None:
             cone: Cone = Exponential()

@@ -55,7 +55,7 @@ def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> st
     Raises
     ------
     DataError
-        The word is not a number, or not a finite one although ``finite`` asks for that.
+        The word is not a number, or with ``finite`` not a finite one.
     """
     if not is_number(word):
         raise DataError(f"{noun} must be a number, not {word[:40]!r}")
@@ -110,12 +110,12 @@ class InputFile:
 
     @cached_property
     def sidecar(self) -> Layout | None:
-        """Return the layout in the file's sidecar, whichever text it was written beside; None without a sidecar."""
+        """Return the layout in the file's sidecar, even if it was written with another text; None without a sidecar."""
         return Layout.load(self.path)
 
     @property
     def layout(self) -> Layout | None:
-        """Return the layout in the file's sidecar if it was written beside this text; else None."""
+        """Return the layout in the file's sidecar if it was written with this text; else None."""
         return self.sidecar if self.sidecar is not None and self.sidecar.describes(self.text) else None
 
     def lines(self) -> Iterator[str]:
@@ -133,7 +133,7 @@ class FileFormat(ABC):
     suffix : str
         The format's own suffix.
     also_read, also_written : tuple of str
-        Other suffixes of such files.
+        Other suffixes of files of this format that are read, and those that are written too.
     title : str
         Name of the format in messages.
     carries : frozenset of Feature

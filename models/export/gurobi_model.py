@@ -32,7 +32,7 @@ def silent_environment(*, verbose: bool = False) -> Any:
     MissingPackageError
         gurobipy is not installed.
     LicenceError
-        Gurobi does not start, for want of a licence.
+        Gurobi does not start, as without a licence.
     """
     try:
         import gurobipy

@@ -242,10 +242,10 @@ def to_mosek(form: StandardForm, environment: Any = None) -> Any:
 
 
 def mosek_svec_order(order: int) -> IntArray:
-    """Return, for each entry of a symmetric matrix in MOSEK's order, its position in our svec.
+    """Return, for each entry of a symmetric matrix in MOSEK's order, its position in the form's svec (`models.program.cones`).
 
-    MOSEK stacks the *lower* triangle by columns, that is the upper by rows: (0,0), (0,1), (0,2), .., (1,1), ..; ours
-    stacks the upper by columns. Both scale entries off the diagonal by √2.
+    MOSEK stacks the *lower* triangle by columns, that is the upper by rows: (0,0), (0,1), (0,2), .., (1,1), ..; svec stacks the
+    upper by columns. Both scale entries off the diagonal by √2.
     """
     row, column = np.triu_indices(order)
     return np.asarray(column * (column + 1) // 2 + row, dtype=np.int64)

@@ -5,9 +5,9 @@ The format prescribes the order of the variables (those of quadratic parts first
 the file, one a line, as AMPL and Pyomo write them; a file without a sidecar takes its names from there. Suffixes of special
 ordered sets are refused, other suffixes ignored.
 
-A file is a sequence of *segments*, each headed by a letter: C and O for quadratic and constant parts of rows and objective, J
-and G for their linear parts, r and b for sides and bounds, V for common expressions, k, x and d for column counts and starting
-points.
+A file is a sequence of *segments*, each headed by a letter: C and O for expressions of rows and objective (as written here,
+quadratic parts and constants), J and G for their linear parts, r and b for sides and bounds, V for common expressions, k for
+column counts, x and d for starting points.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def _conic(c: Constraint, x: list[str]) -> Iterator[str]:
 
 
 def _file_order(cone: Cone) -> IntArray:
-    """Return, for each row of a cone in the file, its row in our order."""
+    """Return, for each row of a cone in the file, its row in the form."""
     return mosek_svec_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
 
 

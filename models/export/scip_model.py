@@ -89,7 +89,7 @@ def to_scip(form: StandardForm) -> Any:
 
 def change_scip(model: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
     """Turn the model of ``old`` (with a linear objective) into that of ``form``, which differs in ``parts``: of q, r, bounds, and
-    F and g of the linear constraints. A model that was solved goes back to its stage before; its solutions stay as starts.
+    F and g of the linear constraints. A solved model returns to the stage before the solve and keeps its solutions as starts.
     """
     import pyscipopt
 

@@ -72,7 +72,7 @@ class _Tables:
     rows: dict[str, float] | None = None
     cones: dict[str, list[float]] = field(default_factory=dict)
     matrices: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  #: value and multiplier of each entry
-    multipliers: dict[str, FloatArray] = field(default_factory=dict)  #: in our order, by label, where they are not in `cones`
+    multipliers: dict[str, FloatArray] = field(default_factory=dict)  #: of matrix variables' cones, by label, in the form's order
     objective: float | None = None
     bound: float | None = None
     zeros: bool = False
@@ -439,7 +439,7 @@ def _nl_order(form: StandardForm, path: Path) -> np.ndarray:
     return np.array(layout.order)
 
 
-#: The reader of a file, by what one of its first lines begins with.
+#: The reader of a file, by the beginning of one of its first eight lines.
 _READERS: dict[str, Callable[[list[str]], _Tables]] = {
     "PROBLEM STATUS": _mosek, "Model status": _highs, "# Solution for model": _gurobi, "solution status:": _scip,
     "objective value:": _scip, "no solution available": _scip, "=obj=": _miplib, "<CPLEXSolution": _cplex,

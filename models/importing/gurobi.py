@@ -38,7 +38,7 @@ _STATUS = {
 class GurobiSource(RowSource, Recipient):
     """A linear, quadratic or mixed-integer program held by a ``gurobipy.Model``, as the source of an import.
 
-    Indicators are the only general constraints that are read. Gurobi's results are read-only, so an answer goes back as a start:
+    Indicators are the only general constraints that are read. Gurobi's results are read-only, so an answer is written as a start:
     ``Start`` of every variable of a mixed-integer model, else ``PStart`` and, with multipliers, ``DStart`` (the change of the
     objective for one more unit of the right-hand side, as ``Pi``).
     """

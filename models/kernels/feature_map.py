@@ -85,7 +85,7 @@ class FeatureMap:
 
     @property
     def gram(self) -> FloatArray:
-        """Return K + offset + εI, computed anew (kernels only)."""
+        """Return K + offset + εI, computed at each call; not for the linear kernel."""
         matrix = np.array(self.kernel.matrix(self.X, self.X))
         matrix += self.offset
         matrix[np.diag_indices(matrix.shape[0])] += self.ridge
@@ -98,7 +98,7 @@ class FeatureMap:
         return np.ascontiguousarray(dense)
 
     def coefficients(self, U: FloatArray) -> FloatArray:
-        """Return β = Ψ^{-T}U, one column for each column of U (kernels only)."""
+        """Return β = Ψ^{-T}U, one column for each column of U; not for the linear kernel."""
         return np.asarray(scipy.linalg.solve_triangular(self.rows, U, lower=True, trans="T"))
 
     def project(self, U: FloatArray, X: object) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Bridges: rewritings of a form for a solver or file format that cannot read it as it is, such as cones as quadratic rows.
+"""Bridges: rewritings of a form for a solver or file format that lacks one of its features, such as cones as quadratic rows.
 
 Each bridge is a class. It maps a form, the source, to an equivalent form, the target, and maps the target's points and
 multipliers back; the class docstring holds the proof. Notation is that of `StandardForm`: minimise ½x'Px + q'x + r with F_k x +
@@ -188,7 +188,7 @@ class BoundsToRows(Bridge):
 class IndicatorsToRows(Bridge):
     """The bridge from indicators to big-M rows: (a, v) becomes v + M a ≥ 0 with M no less than -v at any point within the bounds.
 
-    An indicator demands v ≥ 0 if the binary a is 0, and nothing if a is 1.
+    An indicator states v ≥ 0 if the binary a is 0; a = 1 switches the row off.
 
     *Proof.* a = 0 leaves v ≥ 0; a = 1 leaves v ≥ -M, which every point within the bounds meets. The target is mixed-integer:
     it has no multipliers to lift.

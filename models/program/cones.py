@@ -1,6 +1,6 @@
-"""The cones of a standard form: projections, dual cones and violations, which solvers and certificates ask for.
+"""The cones of a standard form: projections, dual cones and violations, which solvers and certificates use.
 
-A constraint of the form demands F x + g in a cone K; the rows v = F x + g are the argument ``v`` of most methods here. A `Cone`
+A constraint of the form is F x + g in a cone K; the rows v = F x + g are the argument ``v`` of most methods. A `Cone`
 is a stack of ``count`` equal cones of ``dim`` rows each: ``n`` rotated cones of three rows are *one* constraint. ``project`` is
 the Euclidean projection; the projection on the dual cone follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``.
 `Indicator` and `Bilinear` are sets that are neither convex nor cones; they keep the interface, since label, rows and polar

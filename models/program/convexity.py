@@ -1,12 +1,13 @@
 """Proofs that a quadratic objective ½x'Px is convex: by construction, or by a factorisation with an error bound.
 
-A Cholesky factorisation that succeeds proves that the matrix is positive semidefinite up to a shift. P is scaled by powers of
-two, without rounding, to H of order m with a diagonal between ½ and 2; the computed factor then belongs to a matrix within
-γ_{m+1}·trace(H) of H, with γ_k = k u/(1 - k u) and u the unit roundoff (Demmel; Rump, *Verification of positive definiteness*,
-2006). With t that error, a factorisation of H - tI proves H ⪰ 0. A factorisation of H + tI proves H ⪰ -2tI, so P + diag(δ) ⪰ 0
-for a known δ of rounding size, which a bound over bounded variables subtracts. Small singular matrices are decided in rational
-arithmetic, and a direction of negative curvature is kept as a witness. With equality rows A x = b only the directions with A d
-= 0 count: P + ρA'A ⪰ 0 for some ρ is enough.
+A diagonally dominant matrix needs no factorisation (Gershgorin's circles). For others, a Cholesky factorisation that succeeds
+proves that the matrix is positive semidefinite up to a shift. P is scaled by powers of two, without rounding, to H of order m
+with a diagonal between ½ and 2; the computed factor then belongs to a matrix within γ_{m+1}·trace(H) of H, with γ_k = k u/(1 -
+k u) and u the unit roundoff (Demmel; Rump, *Verification of positive definiteness*, 2006). With t that error, a factorisation
+of H - tI proves H ⪰ 0. A factorisation of H + tI proves H ⪰ -2tI, so P + diag(δ) ⪰ 0 for a known δ of rounding size, which a
+bound over bounded variables subtracts. Small singular matrices are decided in rational arithmetic, and a direction of negative
+curvature is kept as a witness. With equality rows A x = b only the directions with A d = 0 count: P + ρA'A ⪰ 0 for some ρ is
+enough.
 """
 
 from __future__ import annotations

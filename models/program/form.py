@@ -85,7 +85,7 @@ class Block:
 
     @property
     def indices(self) -> tuple[IntArray, ...]:
-        """The index of each scalar variable in the block's own shape, an array for each axis."""
+        """Return the index of each scalar variable in the block's own shape, an array for each axis."""
         if self.entries is not None:
             rows, columns = np.array(self.entries, dtype=np.intp).reshape(-1, 2).T
             return rows, columns
@@ -144,7 +144,7 @@ class Block:
         Raises
         ------
         InputError
-            The value has another shape than the block, or it is not zero, or not symmetric, where ``entries`` demand that.
+            The value has another shape than the block; or, with ``entries``, it is not zero elsewhere, or not symmetric.
         """
         value = np.asarray(value, dtype=np.float64)
         if value.shape != self.shape:
@@ -217,7 +217,7 @@ class Constraint:
         return [f"{self.label}[{k},{i}]" for k in range(self.cone.count) for i in range(self.cone.dim)]
 
     def pack(self, value: FloatArray) -> FloatArray:
-        """Return the rows' multipliers as they are, one for each row."""
+        """Return the rows' multipliers unchanged, one for each row, as `Block.pack` does for variables."""
         return np.asarray(value, dtype=np.float64)
 
     @cached_property
@@ -542,7 +542,7 @@ class StandardForm(Displayable, ExportMethods):
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without its import, which holds an object of another package."""
+        """Return the state to pickle, without the import, which holds an object of another package."""
         return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     def display(self) -> Display:

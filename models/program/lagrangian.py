@@ -8,9 +8,9 @@ d = q - Σ F_k'z_k and *every* point x̂, with slopes s = P x̂ + d and y = x - 
 and y'Py ≥ 0 (the quadratic lies above its tangents). Each variable contributes the least value of s_j x_j between its bounds.
 Where a variable x_j has no bound on the side to which s_j descends there are three ways:
 
-- *x_j has curvature*: y'Py ≥ Σ μD_j y_j² over variables with a missing bound, with μD_j > 0 verified by Cholesky, and
-  s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j). Over variables without any bound x̂ is chosen so that s_j is a rounding error,
-  whose square costs nothing;
+- *x_j has curvature*: y'Py ≥ Σ μD_j y_j² over variables with a missing bound, with verified μD_j > 0
+  (`models.program.convexity`), and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j). Over variables without any bound x̂ is chosen
+  so that s_j is a rounding error, whose square is negligible;
 - *x_j has no curvature*: the multipliers (and x̂, if moving them is not enough) are moved so that s_j = 0, first in floating
   point; then multipliers that satisfy the equations exactly are proved to exist within a known distance
   (`models.program.multiplier_repair`). If that fails, the multipliers are moved along one direction that may give all these
@@ -46,10 +46,10 @@ from .multiplier_repair import MultiplierChange, Multipliers, PointMoves, correc
 
 # Slopes of the right sign, where a variable has a bound on one side alone: multipliers moved together do for all at once.
 #
-# A variable x_j ≥ 0 without an upper bound asks for s_j ≥ 0, not for s_j = 0. Computed multipliers miss that by a rounding error
-# on many variables at once, and no multipliers may make all of those slopes zero. Often one direction of the multipliers raises
-# them all: that of the row Σ x_j = 1 on a simplex. What it costs is a rounding error times the right-hand side; what it gives is
-# judged like any other multipliers, so nothing here needs to be proved.
+# A variable x_j ≥ 0 without an upper bound needs s_j ≥ 0, not s_j = 0. Computed multipliers miss that by a rounding error on many
+# variables at once, and no multipliers may make all of these slopes zero. Often one direction of the multipliers raises all of
+# them, as the multiplier of the row Σ x_j = 1 does on a simplex. A step costs a rounding error times the right-hand side. The new
+# multipliers are checked like any others, so the step needs no proof.
 
 #: A direction must raise every slope in question by this share of 1, the rise that LSQR is asked for.
 _GAIN = 0.25

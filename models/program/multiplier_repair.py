@@ -18,8 +18,8 @@ within the error bound of s_j. If d < 1 bounds the solutions of A y = s for all 
 *Singleton equations.* An equation with a single move (of a slack in its own row, for instance) determines it: y_k = s_j/A_jk. The
 other equations B y' = s' - C y_k, y' the other moves, have fewer rows and columns. For a hinge loss they are one a feature.
 
-*A bound of ||y||.* The least-norm solution of B y' = t has ||y'||² = t'(BB')⁻¹t ≤ Σ t_j²/ℓ_j once BB' ⪰ diag(ℓ) is verified (by
-Cholesky, errors included).
+*A bound of ||y||.* The least-norm solution of B y' = t has ||y'||² = t'(BB')⁻¹t ≤ Σ t_j²/ℓ_j once BB' ⪰ diag(ℓ) is verified,
+rounding errors included (`models.program.convexity`).
 
 *Dependent equations.* A direction d on S with P d = 0, q'd = 0, and F d = 0 in the rows whose multiplier is not zero or may move,
 has s'd = 0 for all multipliers: the equation of one variable of d follows from the equations of its other variables. If x is
@@ -103,7 +103,7 @@ class Equations:
 
     @classmethod
     def of(cls, A: CSRRows, *, separate: bool) -> Equations:
-        """Return the equations of a repair; with ``separate`` those of a single move are solved before the others."""
+        """Return the equations A y = s; with ``separate`` equations of a single move are set apart as singletons."""
         nonzero = A.data != 0.0
         A = A if nonzero.all() else A.keep_entries(nonzero)
         singletons = np.flatnonzero(A.row_counts == 1) if separate else np.zeros(0, dtype=np.intp)
