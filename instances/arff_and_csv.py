@@ -14,6 +14,7 @@ from ..errors import DataError, MarginoptWarning
 from .arrays import as_number
 from .tables import LABEL_NAMES, MISSING, Kind, Table, index_kind
 
+#: An end of a line.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -40,6 +41,7 @@ def _check_row_lengths(source: str, rows: Sequence[Sequence[object]], lines: lis
 
 #: Most digits of the index of a column, leading zeros included: Python refuses numbers of more than 4,300 digits.
 _DIGITS = 18
+#: Blanks; a token with the blanks before it; the end of a line with its comment; escapes in quotes; types of attributes.
 _BLANK = r"[\x00-\x20]*"
 _TOKEN = re.compile(
     _BLANK + r"""(?:(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?P<word>[^\x00-\x20,%{}'"]+)|(?P<mark>[,{}]))"""

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 
+#: Arrays of float64 and int64.
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 #: Rows of data: dense, or compressed sparse rows; n × columns.

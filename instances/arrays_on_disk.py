@@ -159,6 +159,7 @@ def _header(path: Path, handle: IO[bytes], noun: str) -> StoredArray:
 
 #: Bytes of text that are parsed at once, and rows of Parquet.
 _CHUNK, _BATCH = 2**24, 2**15
+#: Functions that open compressed files, by suffix.
 _OPENERS: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 
 

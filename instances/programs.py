@@ -75,6 +75,7 @@ SDPLIB: dict[str, str | None] = {
     "truss4": "-9.009996e+00",
 }  # fmt: skip
 
+#: Folder in the directory of MARGINOPT_DATA, and suffixes of the files, by collection.
 _FOLDERS: dict[Collection, tuple[str, tuple[str, ...]]] = {
     "maros-meszaros": ("maros-meszaros", (".SIF", ".QPS", ".qps")),
     "netlib": ("netlib", (".npz",)),

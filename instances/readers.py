@@ -78,6 +78,7 @@ _DENSE_FROM = 0.15
 LIBSVM_SUFFIXES = (".libsvm", ".svmlight", ".svm", ".t", ".tr", ".val")
 #: Most columns of LIBSVM text and sparse npz files: a vector of as many numbers takes 0.8 GB.
 MAX_COLUMNS = 10**8
+#: Patterns of a number and of a line of LIBSVM text.
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LIBSVM_LINE = re.compile(rf"{_NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{_NUMBER})*\s*(?:#.*)?", re.ASCII)
 #: Bytes of LIBSVM text without query numbers and comments.
@@ -285,7 +286,7 @@ def read_csv(
     DataError
         The file does not exist, or a cell cannot be read; the message names file and line.
     InputError
-        A delimiter of another length, or a label that is no column's name or index.
+        A delimiter of another length, or a label that is neither text nor the index of a column.
     """
     file = as_path(path)
     if delimiter is None and suffix(file) == ".tsv":

@@ -163,6 +163,7 @@ class SparseRows(Rows):
         return DataError(message, name="indptr", file=self.indptr.path)
 
 
+#: Names of the arrays of a CSR matrix in an npz file.
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 

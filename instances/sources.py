@@ -266,6 +266,7 @@ def _encoded(
 
 #: Names of Brooks's sets: n, d, the letter A, T for training, and the number of the set.
 BROOKS_NAME = re.compile(r"n(\d+)d(\d+)ATj(\d+)")
+#: The source of Brooks's sets.
 _BROOKS_SOURCE = "Brooks 2011, type A; distributed with Santana, Serrano, Schiffer, Vidal 2025 (MIT licence)"
 
 

@@ -39,6 +39,7 @@ from .file_formats import FileFormat, InputFile, number_text, parse_index, parse
 from .file_programs import ConicProgram, StatedObjective, matrix_of_entries
 from .layout import Layout
 
+#: The format's names of cones.
 _DOMAINS: dict[type[Cone], str] = {
     Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR", Exponential: "EXP",
 }  # fmt: skip
@@ -56,6 +57,7 @@ _ENTRIES: dict[str, tuple[str, ...]] = {
     "HCOORD": ("PSDCON", "VAR", "order", "order"),
     "DCOORD": ("PSDCON", "order", "order"),
 }
+#: Keywords that are read.
 _KEYWORDS = frozenset(
     {"VER", "OBJSENSE", "VAR", "PSDVAR", "INT", "PSDCON", "CON", "OBJBCOORD", "POWCONES", "POW*CONES", *_ENTRIES}
 )

@@ -41,6 +41,7 @@ _LONGEST_NAME = 80
 
 #: A number as files have it, in ASCII digits; FORTRAN writes exponents with D.
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[ED][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE | re.ASCII)
+#: A whole number of at most 18 digits.
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 

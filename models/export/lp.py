@@ -42,6 +42,7 @@ _REFUSED = {
 #: Words that begin a section of rows. Lazy constraints are rows like others; user cuts hold at every integer point that is
 #: feasible without them.
 _ROWS = ("subject to", "such that", "st", "s.t.", "st.", "lazy constraints", "user cuts")
+#: The section that each word begins: a method of `_Parser`, a key of `_REFUSED`, or the end.
 _SECTIONS = {
     **dict.fromkeys(_MINIMISE, "minimum"), **dict.fromkeys(_MAXIMISE, "maximum"), **dict.fromkeys(_ROWS, "rows"),
     **dict.fromkeys(("bounds", "bound"), "bounds"),
@@ -52,6 +53,7 @@ _SECTIONS = {
 #: Names that the writer does not give: they begin a section, or are numbers or bounds.
 _RESERVED = frozenset({*_SECTIONS, "free", "inf", "infinity", "nan"})
 
+#: A pattern of all words that begin a section, the longest first.
 _ANY_TOKEN = "|".join(
     re.escape(word).replace(r"\ ", r"\s+") for word in sorted(_SECTIONS, key=len, reverse=True) if word != "end"
 )
@@ -62,10 +64,12 @@ _PROBLEM_NAME = re.compile(r"Problem name:\s*(.+)|Model (\S+)|(.+); written by m
 #: The objective on the line of its word; it may begin with a sign or a bracket, since nothing before it can continue.
 _FIRST = re.compile(rf"({'|'.join((*_MINIMISE, *_MAXIMISE))})\s+([^\s:].*)", re.IGNORECASE)
 
+#: Spellings of the senses, and signs that a name may hold.
 _SENSES = {"<=": "<=", "=<": "<=", "<": "<=", ">=": ">=", "=>": ">=", ">": ">=", "=": "=", "==": "="}
 _MARKS = r"!\"#$%&(),;?@{}~'`|"
 #: A name, with an index in brackets as Gurobi and JuMP write it; the brackets of a quadratic part stand alone.
 _NAME = rf"(?:[^\W\d]|[{_MARKS}])[\w.{_MARKS}/]*(?:\[[^\[\]\s]*\])*"
+#: A token: a number, a name, a sign, or any other character.
 _TOKEN = re.compile(
     rf"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?(?=[\s:<>=+*^\]-]|$))|(?P<name>{_NAME})"
     r"|(?P<sign>->|<=|>=|=<|=>|==|[<>=+\-*^/:\[\]])|(?P<other>\S)",

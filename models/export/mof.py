@@ -50,12 +50,14 @@ from .layout import Layout
 # Quadratic rows are cones where they are known to be convex, else bilinear rows. Refused by name: nonlinear functions, and sets
 # beyond those (SOS, complementarity, other cones).
 
+#: Cones by the format's names of their sets.
 _CONES: dict[str, Callable[[int], Cone]] = {
     "Zeros": Zero, "Nonnegatives": Nonnegative, "Nonpositives": Nonnegative, "SecondOrderCone": SecondOrder,
     "RotatedSecondOrderCone": RotatedSecondOrder,
 }  # fmt: skip
 #: Exponential and power cones and their duals, which are linear images; sets of power cones have an exponent.
 _TRANSCENDENTAL = ("ExponentialCone", "DualExponentialCone", "PowerCone", "DualPowerCone")
+#: The set of semidefinite matrices, with entries of the matrix itself.
 _TRIANGLE = "PositiveSemidefiniteConeTriangle"
 
 
@@ -242,6 +244,7 @@ def _read_bound(c: dict[str, Any], read: _MofProgram) -> None:
     read.lower[j], read.upper[j] = max(read.lower[j], low), min(read.upper[j], high)
 
 
+#: The format's names of the sets that are given by a dimension.
 _SETS: dict[type[Cone], str] = {
     Zero: "Zeros",
     Nonnegative: "Nonnegatives",

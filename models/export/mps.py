@@ -30,6 +30,7 @@ from .lp import form_with_labels, plain_names, plain_row_names
 # ranges or bounds are ignored, as the format demands. A line that other readers interpret differently (an entry that is stated
 # twice, one triangle of a matrix that should be whole) is refused.
 
+#: Words of OBJSENSE.
 _LEAST, _MOST = ("MIN", "MINIMIZE", "MINIMISE"), ("MAX", "MAXIMIZE", "MAXIMISE")
 #: Kinds of bounds: the ends of the interval that each states; None stands for the number in the line.
 _BOUNDS: dict[str, tuple[tuple[str, float | None], ...]] = {
@@ -37,6 +38,7 @@ _BOUNDS: dict[str, tuple[tuple[str, float | None], ...]] = {
     "LI": (("lower", None),), "UI": (("upper", None),), "FR": (("lower", -np.inf), ("upper", np.inf)),
     "MI": (("lower", -np.inf),), "PL": (("upper", np.inf),), "BV": (("lower", 0.0), ("upper", 1.0)),
 }  # fmt: skip
+#: Kinds of bounds that make a variable an integer.
 _INTEGER_BOUNDS = ("LI", "UI", "BV")
 #: Parts of a program that a form does not hold, by the name of their section.
 _REFUSED = {

@@ -27,12 +27,16 @@ from .file_programs import ConicProgram, StatedObjective, matrix_of_entries
 from .layout import Layout
 from .mosek_task import mosek_svec_order
 
+#: The format's names of cones.
 _DOMAINS: dict[type[Cone], str] = {SecondOrder: "QUAD", RotatedSecondOrder: "RQUAD", PSD: "SVECPSD"}
+#: A name that is written without quotes.
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.!|-]*")
+#: Patterns of a name, a number, a term <combination; matrix variable>, and any term of an expression.
 _NAME = r"'(?:[^'\\]|\\.)*'|[@A-Za-z_][\w.!|@-]*"
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _MATRIX_TERM = rf"<(?P<combination>(?:'(?:[^'\\]|\\.)*'|[^;'])*);\s*(?P<matrix>{_NAME})\s*>"
 _TERM = re.compile(rf"\s*(?:(?P<sign>[+-])|(?P<number>{_NUMBER})|(?P<name>{_NAME})|{_MATRIX_TERM})")
+#: Patterns of a symmetric matrix, of its entries, and of the first line of a variable or constraint.
 _SYMMETRIC = re.compile(rf"(?P<name>{_NAME})\s+SYMMAT\s*\(\s*(?P<order>\d+)\s*\)(?P<entries>.*)", re.DOTALL)
 _ENTRY = re.compile(r"\s*\(\s*(\d+)\s*,\s*(\d+)\s*,([^()]*)\)")
 _HEAD = re.compile(rf"(?P<name>{_NAME})\s*(?:\[(?P<set>[^\]]*)\])?(?P<rest>.*)", re.DOTALL)

@@ -30,6 +30,7 @@ from .file_formats import FileFormat, InputFile, is_number, number_text, parse_n
 from .file_programs import ConicProgram
 from .layout import Layout
 
+#: Punctuation that counts as blank, a whole number, and beginnings of comments.
 _PUNCTUATION = str.maketrans("{}(),", "     ")
 _WHOLE = re.compile(r"[+-]?\d{1,15}", re.ASCII)
 _COMMENTS = ('"', "*")

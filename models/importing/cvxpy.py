@@ -34,6 +34,7 @@ from .auxiliary_variables import complete_auxiliary_values
 from .rows import objective_size, unique_label
 from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Source, Termination
 
+#: Type of the value that `_evaluate` returns.
 _Value = TypeVar("_Value")
 
 #: CVXPY's words for how a solve ended; "user_limit" stands for all others.

@@ -1,7 +1,7 @@
 """Import of programs given as rows l ≤ Ax ≤ u, quadratic rows and indicators, as gurobipy, Pyomo, HiGHS and SciPy have them.
 
 Rows whose names differ in their index only (``w[3]`` and ``w[4]``, of the *stem* ``w``) become one labelled constraint of the
-form for each of their kinds: = , ≥ and ≤; the upper sides of two-sided rows are a constraint of their own.
+form for each kind (=, ≥ or ≤); the upper sides of two-sided rows are a constraint of their own.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from numba.extending import intrinsic
 
 from ...code_cache import cached_njit
 
+#: Compiles loops that may fuse products, take reciprocals, and ignore NaN and signs of zero, with sums in the order of the code.
 _njit = cached_njit(frozenset({"contract", "nsz", "nnan", "arcp"}))
 #: Also allows sums in any order: only for loops whose rounding need not be reproducible, as in steps of a solver.
 _njit_reordered = cached_njit(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
@@ -115,6 +116,7 @@ def add_kernel_products(words: Any, chosen: Any, table: Any, weights: Any, out: 
             out[i] += total
 
 
+#: Coefficients (log 2)^k/k! of the Taylor polynomials of 2^r, in float32 (_S) and float64 (_D).
 _LN2 = math.log(2.0)
 _S1, _S2, _S3, _S4, _S5, _S6, _S7 = (np.float32(_LN2**k / math.factorial(k)) for k in range(1, 8))
 _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11, _D12, _D13 = (_LN2**k / math.factorial(k) for k in range(1, 14))

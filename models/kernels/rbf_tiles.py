@@ -177,6 +177,7 @@ def tile_intrinsic(rows: int) -> Any:
     return intrinsic(of_types)
 
 
+#: The intrinsic for a whole tile.
 _tile: Any = tile_intrinsic(TILE_ROWS)
 
 

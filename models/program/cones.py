@@ -24,6 +24,7 @@ from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray, plain_fields
 from ..rounding import gamma
 
+#: √2, the factor of svec off the diagonal.
 _SQRT2 = float(np.sqrt(2.0))
 
 

@@ -31,6 +31,7 @@ from .cones import Cone, Feature
 
 #: Halvings of an interval of at most 1,400 (of -700 to 700), down to a rounding.
 _HALVINGS = 80
+#: Largest exponent of the search: e^700 is near the largest number of float64.
 _LARGEST_EXPONENT = 700.0
 #: Limit of quotients in error bounds, which keeps these finite, and a bound of the error of a quotient that underflows.
 _HUGE, _TINY = 1e300, 1e-307

@@ -248,6 +248,7 @@ class NamedValues(dict[str, FloatArray]):
     Parameters
     ----------
     values : mapping of label to array
+        Values, or multipliers, by label.
     blocks : callable
         Returns the blocks, or the constraints, of the form; called for a name that is no label.
     """
@@ -707,10 +708,12 @@ class StandardForm(Displayable, ExportMethods):
         Parameters
         ----------
         label : str
+            Label of the constraint.
 
         Returns
         -------
         Constraint
+            The constraint.
 
         Raises
         ------
@@ -728,10 +731,12 @@ class StandardForm(Displayable, ExportMethods):
         Parameters
         ----------
         label : str
+            Label of the block.
 
         Returns
         -------
         Block
+            The block.
 
         Raises
         ------

@@ -36,6 +36,7 @@ _LISTED_NAMES = 12
 _LISTED_KINDS = 6
 #: Endings of the names of a two-sided row's second side, in forms of other packages and of files.
 _SECOND_SIDES = (" upper", " (other side)")
+#: Senses of a row times -1, senses in LaTeX, and cones in LaTeX.
 _TURNED = {">=": "<=", "<=": ">="}
 _LATEX_SIGNS = {">=": r"\ge", "<=": r"\le", "=": "="}
 _LATEX_CONES = {
