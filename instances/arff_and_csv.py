@@ -14,6 +14,7 @@ from ..errors import DataError, MarginoptWarning
 from .arrays import as_number
 from .tables import LABEL_NAMES, MISSING, Kind, Table, index_kind
 
+#: An end of a line.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -33,14 +34,14 @@ def _check_row_lengths(source: str, rows: Sequence[Sequence[object]], lines: lis
             raise DataError(f"{len(row)} cells where {origin} has {expected_width}{hint}", file=source, line=line)
 
 
-# ARFF as Weka reads it: a tokenizer of lines, declarations of attributes, dense and sparse rows.
-#
-# Tokens are separated by commas and blanks, a % outside quotes begins a comment, and a ? outside quotes is a missing value.
-# Values of nominal attributes are those that are declared. KEEL's ranges (``integer[0,9]``) and its lines ``@inputs`` and
-# ``@outputs`` are read. Rows with weights are read with a warning where the weights differ from 1: an instance has none.
+# ARFF as Weka reads it: a tokenizer of lines, declarations of attributes, dense and sparse rows.  Tokens are separated by
+# commas and blanks, a % outside quotes begins a comment, and a ? outside quotes is a missing value. A nominal attribute has the
+# declared values only. KEEL's ranges (``integer[0,9]``) and its lines ``@inputs`` and ``@outputs`` are read. Weights of rows
+# are ignored, with a warning if one differs from 1, since an instance has no weights.
 
-#: Digits of the index of a column, zeros in front included: Python reads no number of 5,000.
+#: Most digits of the index of a column, leading zeros included: Python refuses numbers of more than 4,300 digits.
 _DIGITS = 18
+#: Blanks; a token with the blanks before it; the end of a line with its comment; escapes in quotes; types of attributes.
 _BLANK = r"[\x00-\x20]*"
 _TOKEN = re.compile(
     _BLANK + r"""(?:(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?P<word>[^\x00-\x20,%{}'"]+)|(?P<mark>[,{}]))"""
@@ -85,7 +86,7 @@ def _unquote(text: str) -> str:
 
 
 def _groups(tokens: list[_Token]) -> list[list[_Token]]:
-    """Return the tokens between commas; a comma behind the last is passed over."""
+    """Return the tokens between commas; a comma after the last token is ignored."""
     groups: list[list[_Token]] = [[]]
     for token in tokens:
         if token.kind == "mark" and token.text == ",":
@@ -112,7 +113,10 @@ def _joined(group: list[_Token], line: str) -> str | None:
 
 @dataclass
 class _Attribute:
-    """A declared column: its name, kind, the values of a nominal one, and what a sparse row leaves out of it."""
+    """A declared column: its name, its kind, the values of a nominal one, and the value that a sparse row may leave out.
+
+    ``default`` is None if a sparse row must state the value.
+    """
 
     name: str
     kind: Kind
@@ -120,7 +124,7 @@ class _Attribute:
     default: str | None = "0"
 
     def check(self, value: str | None) -> str | None:
-        """Return the value, if it is declared."""
+        """Return the value; `DataError` if the column is nominal and does not declare it."""
         if value is None or self.values is None or value in self.values:
             return value
         shown = ", ".join(list(self.values)[:8]) + (", ..." if len(self.values) > 8 else "")
@@ -129,12 +133,14 @@ class _Attribute:
 
 @dataclass
 class _Header:
+    """The declarations above the rows: attributes, and KEEL's roles "@input" and "@output" with the names in them."""
+
     source_name: str
     attributes: list[_Attribute] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)
 
     def take(self, line: str) -> bool:
-        """Read one declaration; True where the data begin."""
+        """Read one declaration; return whether it is ``@data``, after which the rows begin."""
         first = line.split(None, 1)[0]
         keyword, declaration = first.lower(), line[len(first) :]
         if keyword == "@attribute":
@@ -201,6 +207,8 @@ def _declared(name: str, tokens: list[_Token], declaration: str) -> dict[str, No
 
 @dataclass
 class _Rows:
+    """The rows read so far, with their lines; ``weighted`` is the line of the first weight other than 1, or 0."""
+
     attributes: list[_Attribute]
     rows: list[list[str | None]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
@@ -224,7 +232,7 @@ class _Rows:
         self.lines.append(number)
 
     def _weight(self, tokens: list[_Token], number: int) -> None:
-        """Note a weight other than 1, ``{5}`` behind a row; raise an error for anything else there."""
+        """Record the line of the first weight other than 1, ``{5}`` behind a row; `DataError` for other text there."""
         if not tokens:
             return
         shape = [token.text if token.kind == "mark" else token.kind for token in tokens]
@@ -312,8 +320,8 @@ _Cells: TypeAlias = list[str]
 def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str | None = None) -> Table:
     """Return the table of a delimited text. If the delimiter is no comma, numbers may have decimal commas: 1,5 for 1.5.
 
-    Lines above the first row that begin with "#" are comments if they have another number of cells than that row. Names behind
-    "# ", as NumPy's ``savetxt`` writes them, are a header.
+    Lines above the first row that begin with "#" are comments if they have another number of cells than that row. A last line of
+    words behind "# " with the same number of cells, as NumPy's ``savetxt`` writes names, is a header if that row holds a number.
 
     Parameters
     ----------
@@ -341,7 +349,7 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
 
 
 def _without_comments(text: str, delimiter: str | None) -> tuple[str, str]:
-    """Return the text with blank lines for the comments at its head, and its first row without what is quoted."""
+    """Return the text with blank lines in place of the comments at its head, and its first row without quoted text."""
     lines = split_lines(text)
     heads = [k for k, line in enumerate(lines) if line.strip()]
     count = next((i for i, k in enumerate(heads) if not lines[k].lstrip().startswith("#")), None)
@@ -361,7 +369,7 @@ def _without_comments(text: str, delimiter: str | None) -> tuple[str, str]:
         names = line[1:].lstrip(" ") if line[1:2].isspace() else line
         if len(cells(names)) != len(cells(first)):
             lines[k] = ""
-        elif names != line and words(cells(names)):  # above a row of words, which may be the header, it is a comment too
+        elif names != line and words(cells(names)):  # above a row of words, which may be the header, the line is a comment
             lines[k] = names if k == heads[count - 1] and not words(cells(first)) else ""
     return "\n".join(lines), first
 

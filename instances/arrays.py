@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from ..display import count_text
 from ..errors import DataError
 
+#: Arrays of float64 and int64.
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 #: Rows of data: dense, or compressed sparse rows; n × columns.
@@ -22,7 +23,7 @@ Matrix: TypeAlias = "FloatArray | sp.csr_array"
 #: A class label as the data's source writes it.
 Label: TypeAlias = int | float | str
 
-#: With more classes than this *and* than half the rows, labels are refused as measurements.
+#: Labels are refused as measurements if they have more classes than this *and* than half the rows.
 _MANY_CLASSES = 20
 
 
@@ -32,7 +33,10 @@ def is_sparse(X: Matrix) -> TypeGuard[sp.csr_array]:
 
 
 def check_matrix(X: object) -> Matrix:
-    """Return a read-only float64 copy of an n × p matrix (C order, or canonical CSR)."""
+    """Return a read-only float64 copy of an n × p matrix, in C order or as canonical CSR.
+
+    `DataError` for other shapes, an empty matrix, complex, NaN or infinite entries, or invalid sparse indices.
+    """
     if sp.issparse(X):
         return _check_sparse(X)
     try:
@@ -115,7 +119,7 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
 
 
 def _class_labels(present: FloatArray, labels: Sequence[Label] | None) -> tuple[Label, ...]:
-    """Return the labels of all classes; an error, if the codes that are present do not fit them, says which codes do."""
+    """Return the labels of all classes; `DataError` if the codes that are present do not fit them."""
     if labels is not None and len(set(labels)) != len(labels):
         raise DataError(f"labels must differ from each other, got {list(labels)}", name="labels")
     if (labels is None or len(labels) == 2) and np.array_equal(present, [-1.0, 1.0]):
@@ -137,15 +141,16 @@ def _class_labels(present: FloatArray, labels: Sequence[Label] | None) -> tuple[
 def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
     """Return the class codes of labels of any kind, and the label of each class: -1, +1 or 0..K-1 in the labels' sorted order.
 
-    Numbers, and text that is all numbers, sort as numbers; whole numbers are kept as ``int``.
+    Numbers, and text that is all numbers, sort as numbers; whole numbers are kept as ``int``. `DataError` for a missing label, a
+    single class, or labels that look like measurements.
     """
     raw = np.asarray(values)
-    if raw.dtype.kind in "US" and not isinstance(values, np.ndarray):  # numpy makes the words nan and None of missing values
+    if raw.dtype.kind in "US" and not isinstance(values, np.ndarray):  # numpy turns missing values into the words nan and None
         raw = np.asarray(values, dtype=object)
     if raw.ndim != 1 or raw.size == 0:
         raise DataError(f"labels must be a vector with one label for each row, got shape {raw.shape}", name="labels")
     cells = [_tidy(value, row) for row, value in enumerate(raw.tolist())]
-    if any(isinstance(cell, str) for cell in cells):  # beside words, text stays as it is written
+    if any(isinstance(cell, str) for cell in cells):  # if some labels are words, numbers stay text as it is written
         cells = [
             _text(value) if isinstance(value, str | bytes) else str(cell) for value, cell in zip(raw.tolist(), cells, strict=True)
         ]
@@ -176,7 +181,7 @@ def _text(value: object) -> str:
 
 
 def _tidy(value: object, row: int) -> Label:
-    """Return a label as int, float or stripped text; a missing value is an error, the text none is a label."""
+    """Return a label as int, float or stripped text; `DataError` for a missing value (the text "none" is a label)."""
     text = _text(value)
     word = isinstance(value, str | bytes)
     if text.lower() in {"", "?", "nan"} or (not word and text in {"None", "<NA>", "NaT"}):

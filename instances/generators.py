@@ -1,8 +1,9 @@
-"""Generators of random data sets: two rings, and those of Cepeda, Gómez, Han, *Robust SVMs via conic optimization* ("Conic").
+"""Generators of random data sets: two rings, and two of Cepeda, Gómez, Han, *Robust SVMs via conic optimization* (2024), "Conic".
 
-The paper's are two Gaussian classes with outliers, §5.1.1, and separable data with flipped labels, Appendix B. In
-both, X has a constant first column, which the dimension p does not count. Models need both classes, so a sample of one class
-only, as small n can give, is drawn again; beyond that the distributions are those of the paper.
+Conic has two Gaussian classes with outliers, §5.1.1, and separable data with flipped labels, Appendix B. In both, X has a
+constant first column, which the dimension p does not count. Models need both classes, so a sample of one class only, as small n
+can give, is drawn again; beyond that the distributions are those of the paper. N(χ, σ²I) is the normal distribution with mean χ
+and variance σ² in every direction.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from .preparation import Rng, as_count, as_fraction, as_generator
 #: Kinds of outliers, defined in `GaussianClusters`.
 Outliers: TypeAlias = Literal["none", "clustered", "spread"]
 
+#: The source of generated instances.
 _PAPER = "Cepeda, Gómez, Han: Robust support vector machines via conic optimization"
-#: Samples drawn at most until one shows both classes.
+#: Most samples that are drawn until one has both classes.
 _TRIES = 1000
 
 
@@ -30,11 +32,12 @@ _TRIES = 1000
 class GaussianClusters:
     """The distribution of two Gaussian classes around ±½d/||d||, with or without outliers (Conic §5.1.1).
 
-    With χ±1 = ±½d/||d||, each point is independently
+    With χ₁ = ½d/||d|| and χ₋₁ = -χ₁, each point is drawn independently
 
     - *none*: from N(χ₁, σ²I) labelled +1 or from N(χ₋₁, σ²I) labelled -1, with probability ½ each;
-    - *clustered*: as above with (1-s)/2 each; with s from N(10χ₋₁, 0.001σ²I), labelled +1;
-    - *spread*: as above with (1-s)/2 each; with s/2 each from N(χ±1, 100σ²I), rightly labelled.
+    - *clustered*: from each of these with probability (1-s)/2; with probability s from N(10χ₋₁, 0.001σ²I), labelled +1;
+    - *spread*: from each of these with probability (1-s)/2; with probability s/2 each from N(χ₁, 100σ²I), labelled +1, and
+      N(χ₋₁, 100σ²I), labelled -1.
 
     Parameters
     ----------
@@ -45,7 +48,7 @@ class GaussianClusters:
     outliers : {"none", "clustered", "spread"}
         The kind of outlier.
     share : float
-        s, the share of outliers, in [0, 0.99]: 0.1 is printed. **[erratum]** The clustered figures of Table 1 need 0.05.
+        s, the share of outliers, in [0, 0.99]: the paper prints 0.1. **[erratum]** Its clustered figures of Table 1 need 0.05.
     """
 
     direction: FloatArray
@@ -194,12 +197,21 @@ def gaussian_clusters(n: int, p: int, sigma: float, outliers: Outliers = "none",
     sigma : float
         Standard deviation of a class; σ > 0.
     outliers : {"none", "clustered", "spread"}
+        The kind of outlier.
     seed : int or Generator
+        Seed, or a generator that is advanced.
 
     Returns
     -------
     Instance
         X is n × (p+1), the constant column first.
+
+    Raises
+    ------
+    InputError
+        n, p, sigma, outliers or seed is out of range.
+    DataError
+        All samples had one class only.
     """
     n, p, generator = as_count(n, "n", minimum=2), as_count(p, "p"), as_generator(seed)
     direction = generator.uniform(-1.0, 1.0, p)
@@ -209,8 +221,8 @@ def gaussian_clusters(n: int, p: int, sigma: float, outliers: Outliers = "none",
 def flipped_labels(n: int, p: int, tau: float, seed: Rng = 0) -> Instance:
     """Draw w̄ uniformly from [-1, 1]^(p+1) and n points of `FlippedLabels` (Conic, Appendix B).
 
-    A draw of w̄ and the points in which w̄ separates nothing, because its hyperplane misses the cube or all the
-    points, is drawn again (for p = 3 it misses the cube for one w̄ in 24).
+    w̄ and the points are drawn again if all points, or all labels, are of one class, as where the hyperplane of w̄ misses the
+    cube (for p = 3 one w̄ in 24 does).
 
     Parameters
     ----------
@@ -219,6 +231,7 @@ def flipped_labels(n: int, p: int, tau: float, seed: Rng = 0) -> Instance:
     tau : float
         Probability τ of a flipped label, in [0, 0.5].
     seed : int or Generator
+        Seed, or a generator that is advanced.
 
     Returns
     -------
@@ -251,8 +264,9 @@ def clean_test_set(instance: Instance, seed: Rng, n: int = 100_000) -> Instance:
     Parameters
     ----------
     instance : Instance
-        One of the generators' instances.
+        An instance with a ``population``, as generators return it.
     seed : int or Generator
+        Seed, or a generator that is advanced.
     n : int
         Number of points.
 
@@ -285,6 +299,7 @@ def rings(n: int, noise: float = 0.1, seed: Rng = 0) -> Instance:
     noise : float
         Standard deviation of the radius, in [0, 1].
     seed : int or numpy.random.Generator
+        Seed, or a generator that is advanced.
 
     Returns
     -------

@@ -24,9 +24,9 @@ Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
 def _prepared(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> Instance:
     """Standardise the features by the statistics of ``fit_on`` (by default the instance's own), and prepend a column of ones.
 
-    Column j becomes (x_j - mean_j) / std_j with the population's std (divisor n), in sparse data x_j / std_j: taking
-    the mean away would fill the matrix. Constant columns cannot be scaled to unit variance and say nothing beside an
-    intercept, so they are dropped with a warning. Data that are scaled, or have their intercept, are left so.
+    Column j becomes (x_j - mean_j) / std_j with the population's std (divisor n), in sparse data x_j / std_j: taking the mean
+    away would fill the matrix. Constant columns cannot be scaled to unit variance and say nothing beside an intercept, so they
+    are dropped with a warning. Scaled data are not scaled again, and a column of ones is not put before another.
     """
     if fit_on is not None:
         _check_fit_on(instance, fit_on)
@@ -85,7 +85,7 @@ def _warn_constant(name: str, constant: npt.NDArray[np.bool_], names: tuple[str,
     warnings.warn(MarginoptWarning(message, name="standardise"), stacklevel=4)
 
 
-#: Names of features that are shown.
+#: Most names of features that the notebook view shows.
 _NAMES = 12
 
 
@@ -94,10 +94,10 @@ class Population(Protocol):
 
     @property
     def bayes(self) -> FloatArray:
-        """Return the weights of the rule behind the data, predict sign(bayes'x), in the columns of X; (p+1,)."""
+        """Return the weights w of the distribution's rule sign(w'x), one for each column of X, the intercept's first; (p+1,)."""
 
     def sample(self, n: int, seed: Rng) -> Instance:
-        """Draw n further points as contaminated as the instance's."""
+        """Draw n further points, with outliers or flipped labels as in the distribution."""
 
     def sample_clean(self, n: int, seed: Rng) -> Instance:
         """Draw n points without outliers or flipped labels."""
@@ -120,7 +120,7 @@ class Instance(Displayable, LabelledData):
     Parameters
     ----------
     X : (n, columns) array or scipy sparse array
-        Rows of data, stored as a float64 copy: dense in C order, or CSR. Counts the intercept column if there is one.
+        Rows of data, stored as a float64 copy: dense in C order, or CSR. Its columns include the intercept's if there is one.
     y : (n,) array
         Class codes: -1 and +1 (kept as float64), or 0..K-1 for K ≥ 3 classes (kept as int64).
     name, source, description : str
@@ -133,17 +133,17 @@ class Instance(Displayable, LabelledData):
     labels : sequence, optional
         The original label of each class in the order of the codes; the codes by default.
     intercept : bool
-        The first column of X is the constant 1.
+        Whether the first column of X is the constant 1.
     scaling : {"none", "standardised", "scaled"}
-        What was done to the features (not to the intercept).
+        What was done to the features: nothing, mean 0 and variance 1, or variance 1 without centring. The intercept is left out.
     population : Population, optional
         The distribution that generated the data; dropped by anything that changes the columns or classes.
     family : str
-        Name shared by instances that differ in sizes and parameters alone; empty: the instance's own. A report takes means over
-        a family.
+        Name shared by instances that differ in sizes and parameters alone; if it is empty, the name stands for it. A report takes
+        means over a family.
     parameters : mapping of str to float, optional
-        Parameters of the generator or of a change, without n and p, which are counted. A report draws gaps against a parameter in
-        which instances of a family differ.
+        Parameters of the generator or of a change, without n and p, which X determines. A report draws gaps against a parameter
+        in which instances of a family differ.
 
     Raises
     ------
@@ -217,10 +217,11 @@ class Instance(Displayable, LabelledData):
         Parameters
         ----------
         X : array_like, sparse matrix or data frame (n, p)
+            Rows of data.
         y : array_like (n,)
             Labels: numbers, text or truth values.
         name, source, description : str
-            Shown in tables; they change nothing.
+            Shown in tables and prints.
         feature_names : sequence of str, optional
             Names of the columns.
 
@@ -228,6 +229,11 @@ class Instance(Displayable, LabelledData):
         -------
         Instance
             With labels coded -1 and +1, or 0 to K - 1, and the classes' names.
+
+        Raises
+        ------
+        DataError
+            X or y has no such shape, missing values, a single class, or labels that look like measurements.
         """
         feature_names = _column_names(X) if feature_names is None else feature_names
         matrix = check_matrix(X)
@@ -300,7 +306,7 @@ class Instance(Displayable, LabelledData):
         Returns
         -------
         Instance
-            The same points; data that are scaled already, or have their column of ones, are left so.
+            The same points. Scaled data are not scaled again, and a column of ones is not put before another.
 
         Raises
         ------
@@ -312,14 +318,14 @@ class Instance(Displayable, LabelledData):
         return _prepared(self, standardise, intercept, fit_on)
 
     def take(self, indices: npt.ArrayLike, name: str | None = None) -> Instance:
-        """Return the rows with these indices (integers, or a mask of n truth values), in the order given.
+        """Return the rows with these indices, in the order given.
 
         Parameters
         ----------
         indices : array_like
-            Integers, or a mask of n truth values.
+            Integers (negative ones count from the end), or a mask of n truth values.
         name : str, optional
-            Name of the result; this instance's where it is not given.
+            Name of the result; by default this instance's.
 
         Returns
         -------
@@ -330,6 +336,8 @@ class Instance(Displayable, LabelledData):
         ------
         InputError
             No such rows, no integers, or a mask of another length.
+        DataError
+            The rows have one class only.
         """
         rows = np.asarray(indices)
         if rows.dtype == np.bool_ and rows.shape == (self.n,):
@@ -358,7 +366,7 @@ class Instance(Displayable, LabelledData):
         return None if names is None else distinct_names(names[i] for i in rows.tolist()) or None
 
     def subsample(self, n: int, seed: Rng, stratified: bool = True) -> Instance:
-        """Return n rows chosen at random, none twice, in their order here; stratified keeps the classes' proportions.
+        """Return n rows chosen at random without repetition, in the order of this instance.
 
         The name carries a seed that is a number: ``wdbc[n=60, seed=3]``.
 
@@ -367,6 +375,7 @@ class Instance(Displayable, LabelledData):
         n : int
             Number of rows.
         seed : int or Generator
+            Seed of the choice, or a generator that is advanced.
         stratified : bool
             Whether the classes keep their proportions.
 
@@ -374,6 +383,13 @@ class Instance(Displayable, LabelledData):
         -------
         Instance
             n rows of this instance.
+
+        Raises
+        ------
+        InputError
+            n is not between 2 and the number of rows, or no valid seed.
+        DataError
+            The rows have one class only.
         """
         rows = choose_rows(self.y, n, seed, stratified)
         sample_parameters = {"seed": float(seed)} if isinstance(seed, int | np.integer) else {}
@@ -389,6 +405,7 @@ class Instance(Displayable, LabelledData):
         n : int
             Number of rows of each.
         seeds : iterable of int
+            Seeds of the choices.
         stratified : bool
             Whether the classes keep their proportions.
 
@@ -415,6 +432,7 @@ class Instance(Displayable, LabelledData):
         fractions : sequence of float
             Positive; they sum to 1.
         seed : int or Generator
+            Seed of the choice, or a generator that is advanced.
         stratified : bool
             Whether the classes keep their proportions.
 
@@ -422,6 +440,13 @@ class Instance(Displayable, LabelledData):
         -------
         tuple of Instance
             One for each fraction, in the order given.
+
+        Raises
+        ------
+        InputError
+            Fractions that do not sum to 1, or leave a part empty.
+        DataError
+            A part has one class only.
         """
         parts = split_rows(self.y, fractions, seed, stratified)
         family, count = self.naming.family_name, len(parts)
@@ -470,13 +495,14 @@ class Instance(Displayable, LabelledData):
     def with_label_noise(self, tau: float, seed: Rng) -> Instance:
         """Return the rows with each label changed with probability τ, independently, to another class at random.
 
-        With two classes the change is a flip, as in Cepeda, Gómez and Han, §5.2.
+        With two classes the change is a flip, as in Cepeda, Gómez and Han (2024), §5.2.
 
         Parameters
         ----------
         tau : float
             Probability τ, between 0 and 0.5.
         seed : int or Generator
+            Seed of the changes, or a generator that is advanced.
 
         Returns
         -------
@@ -519,7 +545,7 @@ class Instance(Displayable, LabelledData):
         return Display(self.name, tuple(facts))
 
     def __repr__(self) -> str:
-        """One line: name, sizes, storage, what was done to it and where it comes from."""
+        """Return one line: name, sizes, storage, scaling and source."""
         sizes = ", ".join(f"{label}: {count}" for label, count in list(self.sizes().items())[:4])
         ellipsis = ", ..." if len(self._labels) > 4 else ""
         storage = f", CSR {self.X.nnz / np.prod(self.X.shape):.1%} filled" if is_sparse(self.X) else ""

@@ -16,7 +16,7 @@ from ..errors import InputError
 
 #: Sizes of a data set, its rows and features: names that parameters must not have.
 SIZES = ("n", "p")
-#: Whole numbers, whose digits names have in full.
+#: Names of whole numbers, which are written with up to twelve digits.
 _WHOLE = (*SIZES, "seed")
 
 
@@ -49,10 +49,11 @@ class InstanceName:
     Parameters
     ----------
     name : str
+        The whole name.
     family : str
-        Empty where the name stands for it.
+        The family; empty if the name stands for it.
     parameters : mapping of str to float
-        All but n and p.
+        Parameters of the generator or of changes, without n and p.
     sizes : mapping of str to float
         n and p, as far as they are known.
     """
@@ -88,8 +89,8 @@ class InstanceName:
     def changed_fields(self, sizes: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, Any]:
         """Return the fields name, family and parameters of the instance with other sizes and further parameters.
 
-        A name that does not show its facts stays whole, with the new ones in brackets behind it; so does a name with a parameter
-        that is set again (labels flipped twice).
+        A name that is not composed of the family, sizes and parameters stays whole, with the new facts in brackets behind it; so
+        does a name with a parameter that is set again (labels flipped twice).
         """
         facts, new = None if set(parameters) & set(self.parameters) else self.facts_in_name, {**sizes, **parameters}
         name = composed_name(self.name, new) if facts is None else composed_name(self.family_name, {**facts, **new})

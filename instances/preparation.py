@@ -14,7 +14,7 @@ from ..display import count_text
 from ..errors import DataError, InputError
 from .arrays import FloatArray, IntArray, Matrix, is_sparse
 
-#: A seed, or a generator that is advanced. Nothing here draws from global or unseeded state.
+#: A seed, or a generator that is advanced. No function draws from global or unseeded state.
 Rng: TypeAlias = "int | np.random.Generator"
 
 
@@ -55,7 +55,8 @@ def as_fraction(value: float, name: str, maximum: float) -> float:
 def choose_rows(codes: npt.NDArray[Any], n: int, seed: Rng, stratified: bool) -> IntArray:
     """Return the indices of ``n`` random rows, without repetition, in ascending order; ``codes`` has the class of each row.
 
-    Stratified: class sizes in proportion by largest remainders, at least one row of every class if n is large enough.
+    ``stratified`` chooses class sizes in proportion by largest remainders, and at least one row of every class if n is at least
+    the number of classes. `InputError` if n is not between 2 and the number of rows.
     """
     total = len(codes)
     n = as_count(n, "n", minimum=2)
@@ -74,7 +75,7 @@ def choose_rows(codes: npt.NDArray[Any], n: int, seed: Rng, stratified: bool) ->
 
 
 def _apportion(counts: npt.NDArray[Any], n: int) -> IntArray:
-    """Share ``n`` places in proportion to ``counts`` by largest remainders; none empty if n suffices."""
+    """Return ``n`` places, shared in proportion to ``counts`` by largest remainders; each at least 1 if n allows it."""
     exact: FloatArray = n * counts / counts.sum()
     quota: IntArray = np.floor(exact).astype(np.int64)
     order = np.argsort(quota - exact, kind="stable")
@@ -89,9 +90,9 @@ def _apportion(counts: npt.NDArray[Any], n: int) -> IntArray:
 def split_rows(codes: npt.NDArray[Any], fractions: Sequence[float], seed: Rng, stratified: bool) -> list[IntArray]:
     """Return the indices of the rows of each random part, in ascending order; ``fractions`` are the parts' shares of all rows.
 
-    Part sizes are the differences of the rounded cumulative fractions. Stratified: the shuffled members of every class
-    are spread evenly over one order of all the rows, which is then cut, so that sizes are exact and classes in
-    proportion at once.
+    Part sizes are the differences of the rounded cumulative fractions. ``stratified`` spreads the shuffled members of every class
+    evenly over one order of all the rows, which is then cut, so that the sizes are exact and the classes in proportion.
+    `InputError` for fractions that do not sum to 1 or leave a part empty.
     """
     shares = _check_fractions(fractions)
     total = len(codes)

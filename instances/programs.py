@@ -26,11 +26,11 @@ from ..errors import DataError
 from ..files import READ_ERRORS, has_objects, read_member, unpack_limit
 from .sources import DATA_VARIABLE, data_directory
 
-#: Names of the collections; the infeasible programs of Netlib are one of their own.
+#: Names of the collections; Netlib's infeasible programs are a collection of their own.
 Collection: TypeAlias = Literal["maros-meszaros", "netlib", "netlib-infeasible", "sdplib"]
 
-#: Optima to the eight digits of 00readme.qp, which goes with the collection (I. Maros, Cs. Mészáros, October 1998): what BPMPD
-#: found with its default settings. Those of HS268 and S268 are its errors: the optimum is zero.
+#: Optima to the eight digits of 00readme.qp, which goes with the collection (I. Maros, Cs. Mészáros, October 1998): values that
+#: the solver BPMPD found with its default settings. The values of HS268 and S268 are rounding errors: their optimum is zero.
 MAROS_MESZAROS: dict[str, float] = {
     "AUG2D": 1.6874118e6, "AUG2DC": 1.8183681e6, "AUG2DCQP": 6.4981348e6, "AUG2DQP": 6.2370121e6, "AUG3D": 5.5406773e2,
     "AUG3DC": 7.7126244e2, "AUG3DCQP": 9.9336215e2, "AUG3DQP": 6.7523767e2, "BOYD1": -6.173522e7, "BOYD2": 2.1256767e1,
@@ -64,7 +64,8 @@ MAROS_MESZAROS: dict[str, float] = {
     "TAME": 0.0, "UBH1": 1.1160008, "VALUES": -1.3966211, "YAO": 1.9770426e2, "ZECEVIC2": -4.125,
 }  # fmt: skip
 
-#: Optima of min c'x in the digits that SDPLIB's README prints (B. Borchers, 1999); None for an infeasible or unbounded program.
+#: Optima of min c'x (`models.export.sdpa`) in the digits that SDPLIB's README prints (B. Borchers, 1999); None for an
+#: infeasible or unbounded program.
 SDPLIB: dict[str, str | None] = {
     "arch0": "5.66517e-01", "control1": "1.778463e+01", "control2": "8.300000e+00", "gpp100": "-4.49435e+01",
     "hinf1": "2.0326e+00", "hinf2": "1.0967e+01", "hinf3": "5.69e+01", "hinf4": "2.74764e+02", "hinf5": "3.63e+02",
@@ -74,6 +75,7 @@ SDPLIB: dict[str, str | None] = {
     "truss4": "-9.009996e+00",
 }  # fmt: skip
 
+#: Folder in the directory of MARGINOPT_DATA, and suffixes of the files, by collection.
 _FOLDERS: dict[Collection, tuple[str, tuple[str, ...]]] = {
     "maros-meszaros": ("maros-meszaros", (".SIF", ".QPS", ".qps")),
     "netlib": ("netlib", (".npz",)),
@@ -82,9 +84,9 @@ _FOLDERS: dict[Collection, tuple[str, tuple[str, ...]]] = {
 }
 
 
-#: What a damaged archive raises.
+#: Exceptions that a damaged archive may raise.
 _UNREADABLE: tuple[type[Exception], ...] = (*READ_ERRORS, DataError, pickle.UnpicklingError)
-#: Bytes of a pickled array of objects, each of which takes up to sixty-four times as much in memory.
+#: Most bytes of a pickled array of objects, which takes up to sixty-four times as many in memory.
 _OBJECTS = 2**21
 
 
@@ -95,7 +97,9 @@ class StoredProgram:
     Attributes
     ----------
     name : str
+        Name of the program, that of its file without the suffix.
     collection : {"maros-meszaros", "netlib", "netlib-infeasible", "sdplib"}
+        The collection that it belongs to.
     path : Path
         A QPS or SDPA file, which ``marginopt.read`` reads, or an archive of `linprog_arguments`.
     """
@@ -106,7 +110,7 @@ class StoredProgram:
 
     @property
     def optimum(self) -> float | None:
-        """Return the published optimum; None for an infeasible program, or one whose optimum is not listed."""
+        """Return the published optimum; None for an infeasible or unbounded program, or one whose optimum is not listed."""
         if self.collection == "maros-meszaros":
             return MAROS_MESZAROS.get(self.name)
         if self.collection == "sdplib":
@@ -116,15 +120,17 @@ class StoredProgram:
 
 
 def stored_programs(collection: Collection) -> list[StoredProgram]:
-    """Return the programs of a collection that the directory of MARGINOPT_DATA has, by name; none where the variable is not set.
+    """Return the programs of a collection that the directory of MARGINOPT_DATA has.
 
     Parameters
     ----------
     collection : {"maros-meszaros", "netlib", "netlib-infeasible", "sdplib"}
+        The collection.
 
     Returns
     -------
     list of StoredProgram
+        In the order of their names; empty if the variable is not set or the directory has none.
     """
     folder, suffixes = _FOLDERS[collection]
     directory = data_directory()
@@ -143,15 +149,17 @@ def stored_program(name: str) -> StoredProgram:
     Parameters
     ----------
     name : str
+        Name of the program, such as "AFIRO".
 
     Returns
     -------
     StoredProgram
+        The program, of the first collection that has it.
 
     Raises
     ------
     DataError
-        It is in no collection here; says where the collections are published.
+        No collection in the directory has it; the message says where the collections are published.
     """
     for collection in _FOLDERS:
         for program in stored_programs(collection):
@@ -173,7 +181,7 @@ def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
     Parameters
     ----------
     program : StoredProgram
-        Of the collection of Netlib.
+        A program of "netlib" or "netlib-infeasible".
 
     Returns
     -------
@@ -183,7 +191,7 @@ def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
     Raises
     ------
     DataError
-        The program is no linear program, or its file is damaged.
+        The program is of another collection, or its file is damaged.
     """
     if program.collection in ("maros-meszaros", "sdplib"):
         raise DataError(f"{program.name} is no linear program: marginopt.read({str(program.path)!r}) reads it", name=program.name)
@@ -194,7 +202,7 @@ def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
 
 
 class _Type:
-    """The type that a pickled array names; its state, the order of bytes and flags, is that of objects."""
+    """The type of numbers that a pickled array names, by its code; its further state (byte order, flags) is ignored."""
 
     def __init__(self, code: str, *_: object) -> None:
         self.code = code
@@ -204,7 +212,7 @@ class _Type:
 
 
 class _Array:
-    """A pickled array of objects, of which the shape and the list of entries are read."""
+    """A pickled array of objects, restored from its shape and the list of its entries."""
 
     def __init__(self, *_: object) -> None:
         self.entries: np.ndarray[Any, Any] = np.empty(0, dtype=object)
@@ -221,10 +229,10 @@ def _scalar(kind: _Type, content: bytes) -> np.generic:
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Arrays of numbers and None, and nothing else: an archive from elsewhere runs no code, and reserves what it fills."""
+    """Unpickler of arrays of numbers and None alone: a foreign archive runs no code, and gets no memory that it does not fill."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Readers of what NumPy writes for arrays, in place of NumPy's own makers, which reserve memory by any number."""
+        """Return the reader for a name of NumPy's pickled arrays, since NumPy's functions reserve any stated size."""
         readers = {"_reconstruct": _Array, "ndarray": _Array, "dtype": _Type, "scalar": _scalar}
         if module.split(".")[0] == "numpy" and name in readers:
             return readers[name]
@@ -232,7 +240,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def _member(path: Path, name: str) -> Any:
-    """Return one array of an archive, within the limit of what its file may unpack to; objects are read without running code."""
+    """Return one array of an archive; `DataError` if it unpacks to too many bytes. Objects are read without running code."""
     try:
         with zipfile.ZipFile(path) as archive:
             member = archive.getinfo(f"{name}.npy")

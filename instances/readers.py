@@ -64,10 +64,12 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}; save it as UTF-8", file=path) from None
 
 
+#: The name of a file.
 PathLike = str | os.PathLike[str]
 
+#: Options that leave a table unchanged.
 _AS_IT_IS = Tidying()
-#: Bytes that a small Parquet table may unpack to.
+#: Bytes that a Parquet table may unpack to however small its file is.
 _TABLE = 2**26
 
 #: Share of nonzeros from which sparse text becomes a dense array, which then takes less memory and can be centred.
@@ -75,8 +77,9 @@ _DENSE_FROM = 0.15
 
 #: Suffixes of LIBSVM text files.
 LIBSVM_SUFFIXES = (".libsvm", ".svmlight", ".svm", ".t", ".tr", ".val")
-#: Columns that LIBSVM text may have: a vector of as many numbers takes 0.8 GB.
+#: Most columns of LIBSVM text and sparse npz files: a vector of as many numbers takes 0.8 GB.
 MAX_COLUMNS = 10**8
+#: Patterns of a number and of a line of LIBSVM text.
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LIBSVM_LINE = re.compile(rf"{_NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{_NUMBER})*\s*(?:#.*)?", re.ASCII)
 #: Bytes of LIBSVM text without query numbers and comments.
@@ -105,10 +108,10 @@ def read(
     name : str, optional
         Name of the instance; by default the file's, without suffixes.
     missing : {"refuse", "drop", "median"}
-        Missing values: an error; their rows left out; the column's median. In CSV and frames these are "", ?, NA, N/A, nan and
-        null (also na, n/a, NaN, NAN, NULL, Null), in ARFF ? outside quotes.
+        Missing values: raise an error; leave their rows out; replace them by the column's median. In CSV and frames missing
+        values are "", ?, NA, N/A, nan and null (also na, n/a, NaN, NAN, NULL, Null), in ARFF ? outside quotes.
     categories : {"refuse", "indicators"}
-        Columns of words: an error; a column of 0 and 1 for each word, for the second alone where there are two.
+        Columns of words: raise an error; replace them by a column of 0 and 1 for each word, or for the second of two words alone.
     leave_out : sequence of str or int
         Columns that are no features, by name or index.
 
@@ -119,15 +122,17 @@ def read(
 
     Notes
     -----
-    Names of rows are no features: the first column of a CSV file if its header is empty or "Unnamed: 0", and the index columns
-    that pandas stores in Parquet. An index of a data frame is none.
+    Names of rows are no features: the first column of a CSV file if its header is empty or "Unnamed: 0", the index columns that
+    pandas stores in Parquet, and the index of a data frame.
 
     Raises
     ------
     DataError
         The file cannot be read, or has missing values or categories that the options refuse; the message names line and column.
     InputError
-        Options that the file's format does not take.
+        Options that the file's format does not take, or values that they do not have.
+    MissingPackageError
+        A Parquet file without pyarrow.
     """
     tidying = Tidying(missing, categories, leave_out)
     if is_pandas_or_polars(path, "DataFrame"):
@@ -163,7 +168,7 @@ def read(
 def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None = None, dense: bool | None = None) -> Instance:
     """Read LIBSVM (svmlight) text through scikit-learn. Indices count from 0 if one of them is 0, else from 1.
 
-    Query numbers (``qid:3``) and comments behind # are passed over.
+    Query numbers (``qid:3``) and comments behind # are ignored.
 
     Parameters
     ----------
@@ -215,8 +220,8 @@ def normalise_line_ends(content: bytes, first: bool = True) -> bytes:
 def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
     """Raise DataError for the first line that is not LIBSVM text; the content begins after ``before`` lines of the file.
 
-    scikit-learn reads what Python reads as a number: nan, inf and 1_0 too. Content of digits, signs and colons alone is not
-    looked at, so that usual files cost no time.
+    scikit-learn reads all that Python reads as a number, such as nan, inf and 1_0. Content of digits, signs and colons alone is
+    not checked, so that usual files cost no time.
     """
     if not content.translate(None, _LIBSVM_BYTES):
         return
@@ -227,7 +232,7 @@ def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
 
 
 def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> DataError:
-    """Return the `DataError` for the first line at fault, or else for ``error``, what scikit-learn says of the content.
+    """Return the `DataError` for the first line at fault, or else with ``error``, scikit-learn's message on the content.
 
     The content begins after ``before`` lines of the file.
     """
@@ -255,30 +260,34 @@ def read_csv(
     delimiter: str | None = None,
     tidying: Tidying = _AS_IT_IS,
 ) -> Instance:
-    """Read delimited text; header and delimiter are detected unless given (see `read` for the label and what is tidied).
+    """Read delimited text; header and delimiter are detected unless given.
 
     Parameters
     ----------
     path : str or Path
+        The file, also compressed.
     label : str or int, optional
-        Column of the labels by name or index; the rule of `read` where it is not given.
+        Column of the labels by name or index; by default by the rule of `read`.
     name : str, optional
-        Name of the instance; the file's name where it is not given.
+        Name of the instance; by default the file's, without suffixes.
     header : bool, optional
-        Whether the first line holds names; detected where it is not given.
+        Whether the first row holds names; detected by default.
     delimiter : str, optional
-        Detected where it is not given.
+        One character; detected by default.
     tidying : Tidying
-        What to do with missing values and columns of words.
+        What to do with missing values, columns of words and columns that are no features.
 
     Returns
     -------
     Instance
+        Rows, labels, and the names of features and classes that the file has.
 
     Raises
     ------
     DataError
         The file does not exist, or a cell cannot be read; the message names file and line.
+    InputError
+        A delimiter of another length, or a label that is neither text nor the index of a column.
     """
     file = as_path(path)
     if delimiter is None and suffix(file) == ".tsv":
@@ -328,6 +337,7 @@ def read_arff(path: PathLike, label: str | int | None = None, name: str | None =
     Returns
     -------
     Instance
+        Rows, labels, and the names of features and classes.
 
     Raises
     ------
@@ -362,11 +372,14 @@ def read_parquet(
     Returns
     -------
     Instance
+        Rows, labels, and the names of features and classes.
 
     Raises
     ------
     DataError
-        The file does not exist, or a cell cannot be read; the message names file and line.
+        The file does not exist, is too large, or a value cannot be read; the message names row and column.
+    MissingPackageError
+        pyarrow is not installed.
     """
     pa, pq = import_pyarrow()
     file = as_path(path)
@@ -409,7 +422,7 @@ def import_pyarrow() -> tuple[Any, Any]:
 
 
 def check_numbers(file: Path, table: Any, target: int, before: int = 0) -> None:
-    """Raise DataError for a feature of a Parquet table that is not numeric, or for a missing value.
+    """Raise DataError for a feature of a Parquet table that is not numeric, or for a missing value, of the label too.
 
     The table is the whole file, or a batch of it with ``before`` rows ahead of it.
     """
@@ -435,14 +448,16 @@ def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Insta
     Parameters
     ----------
     path : str or Path
+        The file.
     label : str
         Name of the array of labels.
     name : str, optional
-        Name of the instance; the file's name where it is not given.
+        Name of the instance; by default the file's, without suffixes.
 
     Returns
     -------
     Instance
+        Rows, labels, and the names of features that the file has.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Tiny data sets with known optimal values of formulations, which tests compare solvers with.
 
-``tiny/<name>.csv`` holds the data (label first, full precision), ``tiny/optima.csv`` the optima. Those of origin
-*independent* were found apart from this package (Clarabel at 1e-11 on the problem as written; all supports enumerated
-for the 0-1 loss) and are good to about 1e-8; those of origin *by hand* are exact, by symmetry or a quadratic in one
-unknown.
+``tiny/<name>.csv`` holds the data (label first, full precision), ``tiny/optima.csv`` the optima. Optima of origin
+*independent* were computed without this package (by Clarabel with tolerance 1e-11 on the problem as written; for the 0-1 loss by
+enumerating all sets of violated points) and are accurate to about 1e-8; those of origin *by hand* are exact, by symmetry or a
+quadratic in one unknown.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class ReferenceOptimum:
     formulation : str
         Class of the formulation, such as HingeSVM.
     statement : str
-        The objective as it was minimised (MEBDual: the r² that is maximised), or the variant.
+        The objective as it was minimised (MEBDual: the squared radius r², which is maximised), or the variant.
     parameters : dict
-        Arguments of that class. ``kernel`` is "linear", "rbf" with exp(-gamma||x - x'||²), or "polynomial" with (gamma x'x')²;
-        ``violated``, no argument, lists the rows with z = 1 at the optimum.
+        Arguments of that class. ``kernel`` is "linear", "rbf" with k(x, x') = exp(-gamma||x - x'||²), or "polynomial" with
+        k(x, v) = (gamma x'v)². ``violated`` is no argument: it lists the points that the 0-1 loss counts at the optimum.
     optimum : float
         The value, sign and scale as in ``statement``.
     origin : str
@@ -65,6 +65,7 @@ def tiny_instances() -> dict[str, Instance]:
     Returns
     -------
     dict of str to Instance
+        One for each file of ``tiny/`` but ``optima.csv``.
 
     Raises
     ------

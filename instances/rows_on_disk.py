@@ -94,7 +94,7 @@ class SparseRows(Rows):
     columns_stored : int
         Number of columns of the arrays, without the column of ones.
     intercept, unpacked_folder
-        As `DenseRows`.
+        As in `DenseRows`.
     """
 
     data: StoredArray
@@ -138,7 +138,7 @@ class SparseRows(Rows):
 
     def _checked_block(self, data: np.ndarray, indices: np.ndarray, ends: IntArray, start: int) -> StoredBlock:
         """Return the rows from ``start`` on; refuse row ends that decrease and columns that are not there."""
-        # compiled: not everybody who reads a data set needs it
+        # imported here: compiled loops, which readers of dense data do not need
         from ..rows.loops import COLUMN_OUT_OF_RANGE, DECREASING_ENDS, UNSORTED, check_columns
         from ..rows.sparse import StoredBlock
 
@@ -163,6 +163,7 @@ class SparseRows(Rows):
         return DataError(message, name="indptr", file=self.indptr.path)
 
 
+#: Names of the arrays of a CSR matrix in an npz file.
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 
@@ -210,29 +211,33 @@ def open_rows(
     ----------
     path : str or path
         ``.npy``; ``.npz`` with ``X`` or ``X_data, X_indices, X_indptr, X_shape``; Parquet; LIBSVM text, also compressed. Numbers
-        of any type are read as float64. The arrays of .npy and of an uncompressed .npz are read where they are, all else is
+        of any type are read as float64. The arrays of .npy and of an uncompressed .npz are read in place; all other files are
         unpacked once, piece by piece.
     label : optional
         Parquet: the label's column, as in `marginopt.read`; npz: the array's name, ``y`` by default; npy: a .npy file with the
         labels. LIBSVM text has its labels first.
     intercept : bool
-        Put a column of ones before the others, which the file does not have.
+        Whether to put a column of ones, which the file does not have, before the others.
     folder : str or path, optional
-        Where to unpack; by default a temporary folder that is deleted with the rows.
+        Where to unpack; by default a temporary folder that is deleted together with the returned object.
 
     Returns
     -------
     OpenedRows
-        ``X`` and ``y``, as an `Instance` has them.
+        ``X``, read in blocks, and ``y``, coded as in an `Instance`.
 
     Notes
     -----
-    One pass looks at every entry: NaN and infinite ones are refused here. Nothing is scaled.
+    One pass checks every entry: NaN and infinite entries are refused. No column is scaled.
 
     Raises
     ------
     DataError
         The file does not exist, or does not hold a data set in its format; the message says where.
+    InputError
+        A label that the format does not take.
+    MissingPackageError
+        A Parquet file without pyarrow.
 
     Examples
     --------
@@ -315,7 +320,7 @@ def _labels_file(file: Path, label: object) -> Path:
 
 
 def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[FloatArray, tuple[Label, ...]]:
-    """Return codes and labels as `marginopt.read` does, from the values that differ in place of every row's."""
+    """Return codes and labels as `marginopt.read` does, computed from the different values in place of all rows."""
     flawed = next((piece.shape for piece in pieces if piece.ndim != 1), None)
     if flawed is not None:
         raise DataError(f"the labels must be a vector, one for each row; they have shape {flawed}", file=file)
@@ -335,5 +340,5 @@ def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[Floa
 
 
 def _either(stored: np.ndarray, short: type[np.generic], long: type[np.generic]) -> np.ndarray:
-    """Return numbers of one of two types as they are, those of another type as the longer one."""
+    """Return numbers of one of two types unchanged, numbers of another type or byte order converted to the longer one."""
     return stored if stored.dtype in (short, long) and stored.dtype.isnative else stored.astype(long)

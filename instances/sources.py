@@ -48,11 +48,13 @@ class RawData:
     Parameters
     ----------
     X : ndarray or csr_array (n, p)
+        The rows.
     labels : ndarray (n,)
-        As published.
+        The labels as published.
     source : str
-        Origin, for the instance's record.
+        Origin of the data, in words.
     feature_names : tuple of str, optional
+        Names of the features that the source has.
     """
 
     X: Matrix
@@ -62,7 +64,10 @@ class RawData:
 
 
 def data_directory() -> Path | None:
-    """Return the directory named by MARGINOPT_DATA, or None where the variable is unset or empty."""
+    """Return the directory named by MARGINOPT_DATA; None if the variable is unset or empty.
+
+    `DataError` if it names no directory.
+    """
     value = os.environ.get(DATA_VARIABLE, "")
     if not value:
         return None
@@ -80,11 +85,12 @@ def data_file(name: str, part: Literal["train", "test"]) -> Path | None:
     name : str
         Name of the data set.
     part : {"train", "test"}
+        The published part; "train" also for a data set without parts.
 
     Returns
     -------
     Path or None
-        The file; None where there is none, or no data directory.
+        The file; None if there is none, or no data directory.
     """
     directory = data_directory()
     if directory is None:
@@ -95,7 +101,7 @@ def data_file(name: str, part: Literal["train", "test"]) -> Path | None:
 
 
 def from_scikit_learn(expected: DataSetInfo) -> RawData:
-    """Read a data set that is packaged with scikit-learn; the labels are its names of classes."""
+    """Read a data set that is packaged with scikit-learn; the labels are scikit-learn's names of the classes."""
     import sklearn.datasets as packaged
 
     loaders = {
@@ -142,10 +148,10 @@ def data_table(path: str) -> Path | None:
 
 
 def from_indicators(expected: DataSetInfo) -> RawData:
-    """Read a table of 0/1 columns ``attribute_eq_category`` and encode its attributes anew.
+    """Read a table of 0/1 columns ``attribute_eq_category``, restore its attributes and encode them as `from_openml` does.
 
-    Processed copies leave columns out: the second category of two, or the category of missing cells. Rows without a one in
-    any column of an attribute have the category that was left out, so the attributes are known again.
+    Processed copies leave columns out: the second category of two, or the category of missing cells. A row without a one in
+    all columns of an attribute has the category that was left out, so the attributes can be restored.
     """
     path = data_table(expected.indicators)
     if path is None:
@@ -191,7 +197,7 @@ def from_openml(expected: DataSetInfo) -> RawData:
 
     try:
         with _timeout(_OPENML_TIMEOUT), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="A network error occurred")  # said again by our error
+            warnings.filterwarnings("ignore", message="A network error occurred")  # the error raised below says so
             # liac-arff needs no pandas, and codes nominal attributes by their position in `categories`.
             bunch = fetch_openml(data_id=expected.openml, as_frame=False, parser="liac-arff", n_retries=1, delay=0.5)
     except (OSError, http.client.HTTPException) as error:
@@ -229,10 +235,10 @@ def _decoded(column: npt.NDArray[Any], categories: Sequence[str] | None) -> npt.
 def _encoded(
     columns: Sequence[npt.NDArray[Any]], names: Sequence[str], expected: DataSetInfo
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """Numbers as they are; other columns, where the entry allows them, as 0/1 columns.
+    """Return the features and their names: columns of numbers unchanged, others as 0/1 columns if the entry is ``nominal``.
 
     Two categories make one column (1 for the second in sorted order), any other number one column each. More columns than the
-    entry has features are refused before they are made: identifiers would ask for the square of their number.
+    entry has features are refused before they are made: n different identifiers would take n² numbers.
     """
     encoded: list[FloatArray] = []
     named: list[str] = []
@@ -261,13 +267,15 @@ def _encoded(
 
 #: Names of Brooks's sets: n, d, the letter A, T for training, and the number of the set.
 BROOKS_NAME = re.compile(r"n(\d+)d(\d+)ATj(\d+)")
+#: The source of Brooks's sets.
 _BROOKS_SOURCE = "Brooks 2011, type A; distributed with Santana, Serrano, Schiffer, Vidal 2025 (MIT licence)"
 
 
 def brooks(n: int | None = None, d: int | None = None, path: str | os.PathLike[str] | None = None) -> Iterator[Instance]:
     """Yield the training sets of type A of Brooks's benchmark for the hard-margin (0-1) loss, in the order of n, d and number.
 
-    Their problem is ½||w||² + C Σz with a free intercept; X holds the d features and no constant column.
+    Brooks (2011) minimises ½||w||² + C Σz_i with a free intercept b, where z_i = 1 if y_i(w'x_i + b) < 1 and else 0. X holds
+    the d features and no constant column.
 
     Parameters
     ----------
@@ -284,7 +292,9 @@ def brooks(n: int | None = None, d: int | None = None, path: str | os.PathLike[s
     Raises
     ------
     DataError
-        No archive, a broken one, a member that is not as its name says, or no set of this n and d.
+        No archive, a damaged one, a set whose sizes are not those of its name, or no set of this n and d.
+    InputError
+        n or d is no positive integer.
     """
     n = None if n is None else as_count(n, "n")
     d = None if d is None else as_count(d, "d")
@@ -303,7 +313,10 @@ def brooks(n: int | None = None, d: int | None = None, path: str | os.PathLike[s
 
 
 def brooks_by_name(name: str) -> Instance:
-    """Load one set, such as ``n60d2ATj0``, from the archive in the directory of ``MARGINOPT_DATA``."""
+    """Return one set, such as ``n60d2ATj0``, from the archive in the directory of ``MARGINOPT_DATA``.
+
+    `InputError` for a name of another form, `DataError` if the archive has no such set.
+    """
     match = BROOKS_NAME.fullmatch(name)
     if match is None:
         raise InputError(f"a set of Brooks's benchmark is called like n60d2ATj0, got {name!r}")

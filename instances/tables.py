@@ -19,20 +19,21 @@ from .instance import Instance
 LABEL_NAMES = ("label", "class", "target", "y")
 
 
-#: Content of a column: numbers or categories ("cell"); free text; dates; names of rows; features that the file itself leaves out.
+#: Content of a column: "cell" (numbers or categories), "string" (free text), "date", "index" (names of rows), or "unused" (a
+#: column that the file declares as no input).
 Kind: TypeAlias = Literal["cell", "string", "date", "index", "unused"]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text cells as read, all rows of one length; None is an empty cell.
+    """A table of text cells as read, all rows of one length; None is a missing value.
 
     Attributes
     ----------
     source_name : str
-        The file, for messages.
+        Name of the file, for messages.
     names : tuple of str or None
-        Column names where the file has them.
+        Names of the columns; None if the file has none.
     rows : list of list of str or None
         The cells.
     lines : list of int
@@ -42,7 +43,7 @@ class Table:
     outputs : tuple of int
         Columns that the file declares as outputs (KEEL's ``@outputs``): the label is one of them.
     points : tuple of str
-        Names of the rows, if no column of the table has them.
+        Names of the rows that are in no column of the table.
     """
 
     source_name: str
@@ -64,7 +65,7 @@ class Table:
 
 
 def _columns(names: Sequence[str] | None, label: str) -> str:
-    """Return a sentence with the names of the columns, those like the label first."""
+    """Return a sentence with the names of the columns, after a suggestion of names like the label."""
     if names is None:
         return "it has no header"
     suggestions = near_names(label.strip(), names)
@@ -83,7 +84,7 @@ def label_column(source: str, names: Sequence[str] | None, width: int, label: st
 
 
 def _column_place(source: str, names: Sequence[str] | None, width: int, column: str | int, option: str) -> int:
-    """Return the place of a column that an option names, or gives by its index; the errors are about the option."""
+    """Return the index of a column that an option gives by name or index; errors name the option."""
     if isinstance(column, str):
         matches = [j for j, name in enumerate(names or ()) if name == column]
         if len(matches) == 1:
@@ -107,7 +108,7 @@ def _column_place(source: str, names: Sequence[str] | None, width: int, column: 
 
 
 def _target_column(table: Table, label: str | int | None) -> int:
-    """Return the label column of a table: the one asked for, the file's own output, or the rule of `LABEL_NAMES`."""
+    """Return the label column of a table: the given one, else the file's only output, else the column by `LABEL_NAMES`."""
     width = len(table.rows[0])
     if label is not None:
         return label_column(table.source_name, table.names, width, label)
@@ -122,9 +123,9 @@ def _target_column(table: Table, label: str | int | None) -> int:
 
 
 def _feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> list[int]:
-    """Return the columns that are features: not the label, left out, names of rows, unused, or outputs beside the label.
+    """Return the features: all columns but the label, those left out, names of rows, unused columns and further outputs.
 
-    A date among them raises `DataError`.
+    `DataError` for a feature that is a date.
     """
     outputs = table.outputs if target in table.outputs else ()
     barred = {target, *left_out, *outputs}
@@ -212,9 +213,9 @@ def column_name(names: Sequence[str] | None, j: int) -> str:
     return f"column {j}, counting from 0" if names is None else f"column {names[j]!r}"
 
 
-#: Texts of a cell that mean a missing value. No other spelling does: Na is sodium, and none is a word.
+#: Texts of a cell that mean a missing value. Other spellings do not: Na is sodium, and "none" is a word.
 MISSING = frozenset({"", "?", "NA", "na", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "Null"})
-#: Header of the column of row names: pandas and R leave it empty, and pandas calls it so when it reads it back.
+#: Headers of a column of row names: pandas and R leave it empty, and pandas names it "Unnamed: 0" when it reads it back.
 _INDEX_NAMES = frozenset({"", "Unnamed: 0"})
 
 
@@ -223,10 +224,10 @@ def index_kind(names: Sequence[str] | None) -> dict[int, Kind]:
     return {0: "index"} if names and names[0] in _INDEX_NAMES and any(names[1:]) else {}
 
 
-#: Levels up to which a column of words is taken for categories, and not for names of rows.
+#: Most different words of a column of categories; a column with more of them may hold names of rows.
 _MOST_LEVELS = 50
 
-#: Options of `read`, explained in `Tidying`.
+#: Values of the options of `read` that `Tidying` holds.
 Missing: TypeAlias = Literal["refuse", "drop", "median"]
 Categories: TypeAlias = Literal["refuse", "indicators"]
 _TidyingCells: TypeAlias = list[str | None]
@@ -239,10 +240,10 @@ class Tidying:
     Parameters
     ----------
     missing : {"refuse", "drop", "median"}
-        Cells that hold nothing: an error; their rows left out; the median of the column's other cells (in a column of categories:
-        none of them).
+        Missing cells: raise an error; leave their rows out; replace them by the median of the column's other cells (in a column
+        of categories: by zeros in all its indicators).
     categories : {"refuse", "indicators"}
-        Columns of words: an error; a column of 0 and 1 for each word, for the second alone where there are two.
+        Columns of words: raise an error; replace them by a column of 0 and 1 for each word, or for the second of two words alone.
     leave_out : sequence of str or int
         Columns that are no features, by name or index.
     """
@@ -299,7 +300,7 @@ class Tidying:
         return tidied, len(columns), "; ".join(notes)
 
     def _column(self, table: Table, j: int, cells: _TidyingCells, notes: list[str]) -> list[tuple[str, _TidyingCells]]:
-        """Return the features of one column, by name; what the options leave out is left to the reader, which refuses it."""
+        """Return the features of one column with their names; refused cells stay, for an error with their line."""
         name, present = _name(table, j), [cell for cell in cells if cell is not None]
         if not present:
             raise DataError(f"column {name!r} has no value; leave it out (leave_out)", file=table.source_name)

@@ -5,7 +5,7 @@ Files are written in version 3; versions 1 to 4 are read.
 Variables in cones and matrix variables are read too (they become rows of the form), and dual exponential and power cones, as
 linear images of the cones (``EXP*``, ``POW*``). Power cones of other than three rows are refused by name.
 
-Conventions of the format and ours agree (``Q``: t ≥ ||c||; ``QR``: 2ab ≥ ||c||²; rows are F x + g) but for three things.
+Conventions of the format and of a form agree (``Q``: t ≥ ||c||; ``QR``: 2ab ≥ ||c||²; rows are F x + g) but for three things.
 
 *Exponential cones* have their rows the other way round: ``EXP`` is (z, y, x) with z ≥ y e^{x/y}.
 
@@ -13,7 +13,7 @@ Conventions of the format and ours agree (``Q``: t ≥ ||c||; ``QR``: 2ab ≥ ||
 
 *Semidefinite rows* are entries of the matrix itself, lower triangle, without svec's √2. No double v off the diagonal
 has a double v/√2 with v = √2 (v/√2) in general, so the quotient is written to 34 digits: other readers round it (an error of
-half a unit in the last place of each coefficient), ours divides it out in decimal arithmetic and gets v back exactly.
+half a unit in the last place of each coefficient), this reader multiplies by √2 in decimal arithmetic and gets v back exactly.
 
 Labels go to the sidecar: the format has no names, so variables and rows of files that others wrote are numbered. A quadratic
 objective is not in this format (`models.program.bridges.EpigraphBridge` makes it a rotated cone).
@@ -39,6 +39,7 @@ from .file_formats import FileFormat, InputFile, number_text, parse_index, parse
 from .file_programs import ConicProgram, StatedObjective, matrix_of_entries
 from .layout import Layout
 
+#: The format's names of cones.
 _DOMAINS: dict[type[Cone], str] = {
     Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR", Exponential: "EXP",
 }  # fmt: skip
@@ -56,9 +57,11 @@ _ENTRIES: dict[str, tuple[str, ...]] = {
     "HCOORD": ("PSDCON", "VAR", "order", "order"),
     "DCOORD": ("PSDCON", "order", "order"),
 }
+#: Keywords that are read.
 _KEYWORDS = frozenset(
     {"VER", "OBJSENSE", "VAR", "PSDVAR", "INT", "PSDCON", "CON", "OBJBCOORD", "POWCONES", "POW*CONES", *_ENTRIES}
 )
+#: Decimal arithmetic of intermediate results, √2 in it, and of numbers as they are written.
 _DIGITS = Context(prec=50)
 _ROOT = _DIGITS.sqrt(Decimal(2))
 _SHORT = Context(prec=34)
@@ -98,7 +101,7 @@ class _CBF(FileFormat):
 
 
 def _domain(low: float, high: float) -> str:
-    """The format's domain of a variable, where a bound of zero has one."""
+    """Return the format's domain of a variable: L+, L- or L= for bounds of zero, F otherwise."""
     if low == 0:
         return "L=" if high == 0 else "L+"
     return "L-" if high == 0 else "F"
@@ -181,7 +184,7 @@ def _matrices(constraints: list[Constraint]) -> Iterator[str]:
 
 
 def unscaled_text(v: float, off_diagonal: bool) -> str:
-    """Return v as text, or v/√2 to 34 digits for an entry off the diagonal."""
+    """Return v as text, or v/√2 to 34 digits for an entry of svec off the diagonal."""
     return f"{_SHORT.plus(_DIGITS.divide(Decimal(v), _ROOT))}" if off_diagonal else f"{v:.17g}"
 
 
@@ -191,7 +194,7 @@ def parse_scaled(text: str, off_diagonal: bool) -> float:
 
 
 class _Reader:
-    """One keyword after the other, each with its own table; sizes come before the entries that they bound."""
+    """Reader of one keyword after the other, each with its own table; sizes come before the entries whose indices they bound."""
 
     def __init__(self, source: InputFile) -> None:
         self.lines = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
@@ -202,7 +205,7 @@ class _Reader:
         #: Orders of matrix variables and of semidefinite rows.
         self.orders: dict[str, list[int]] = {"PSDVAR": [], "PSDCON": []}
         self.integers: list[int] = []
-        #: Exponents α of power cones and of dual ones; None of a cone that has other than two.
+        #: Exponents α of power cones and of their duals; None for a cone without exactly two exponents.
         self.exponents: dict[str, list[float | None]] = {"POWCONES": [], "POW*CONES": []}
         #: Entries (indices, text of the number) of each table.
         self.entries: dict[str, list[tuple[list[int], str]]] = {name: [] for name in _ENTRIES}
@@ -308,7 +311,7 @@ class _Reader:
             raise DataError(f"power cones of three rows are read, not {name} {size}")
 
     def _transcendental(self, name: str, F: sp.csr_array, g: FloatArray, label: str) -> Constraint:
-        """Return the rows of one exponential or power cone, or of a dual one, in our order."""
+        """Return the rows of one exponential or power cone, or of a dual one, in the order of `Exponential` and `Power`."""
         power = _POWER.fullmatch(name)
         if power is None:
             cone: Cone = Exponential()
@@ -326,7 +329,7 @@ class _Reader:
         return sum(size for _, size in (self.domains if keyword == "VAR" else self.cones))
 
     def _table(self, keyword: str) -> None:
-        """Entries; each of their indices is below the size that was declared for it, and no place has two, as MOSEK asks."""
+        """Read a table of entries: indices must be below the declared sizes, and two entries of one place are refused."""
         kinds = _ENTRIES[keyword]
         table = self.entries[keyword]
         places_read: set[tuple[int, ...]] = set()
@@ -347,7 +350,7 @@ class _Reader:
             table.append((places, number_text(words[-1])))
 
     def _matrix_place(self, k: int, i: int, l: int) -> int:
-        """Column of entry (i, l) of matrix variable k."""
+        """Return the column of entry (i, l) of matrix variable k."""
         start = self._size("VAR") + sum(svec_size(order) for order in self.orders["PSDVAR"][:k])
         return start + _triangle(i, l)
 
@@ -368,7 +371,7 @@ class _Reader:
             sign = -1.0 if name == "L-" else 1.0
             if "EXP" in name or "POW" in name:
                 yield self._transcendental(name, sp.csr_array(F[piece]), g[piece], f"c{block}")
-            elif name != "F":  # a free row asks for nothing
+            elif name != "F":  # a free row is no constraint
                 yield Constraint(f"c{block}", sp.csr_array(sign * F[piece]), sign * g[piece] + 0.0, _cone(name, size))
 
     def _semidefinite(self, n: int) -> Iterator[Constraint]:
@@ -385,7 +388,7 @@ class _Reader:
             yield Constraint(f"psd{block}", sp.csr_array(F[piece]), g[piece], PSD.of_order(order))
 
     def _variable_cones(self, n: int) -> Iterator[Constraint]:
-        """Variables in cones, and matrix variables."""
+        """Yield the cones of variables and of matrix variables."""
         start = 0
         for block, (name, size) in enumerate(self.domains):
             if name in ("Q", "QR"):
@@ -401,13 +404,13 @@ class _Reader:
 
 
 def _selection(start: int, scale: FloatArray, n: int) -> sp.csr_array:
-    """Rows that are multiples of consecutive variables."""
+    """Return rows that are multiples of consecutive variables."""
     rows = np.arange(scale.size)
     return sp.csr_array((scale, (rows, start + rows)), shape=(scale.size, n))
 
 
 def _triangle(i: int, l: int) -> int:
-    """Place of an entry in a triangle: by rows of the lower one, which are the columns of the upper."""
+    """Return the place of an entry in a triangle, stored by rows of the lower one, which are the columns of the upper."""
     return max(i, l) * (max(i, l) + 1) // 2 + min(i, l)
 
 

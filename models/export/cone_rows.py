@@ -9,9 +9,10 @@ only where t, a, b are single non-negative variables (or constants), so a row of
 * the number where the row is constant (and not negative in a head row);
 * an auxiliary variable v, ≥ 0 in a head row, with a linking equation ``F x + g - v = 0`` otherwise.
 
-*Multipliers.* With μ ≥ 0 of ``h(v) ≤ 0``, f + μh has the gradient of f - <z, v> for z = -μ∇h(v): z = 2μ(t, -c), or
-2μ(b, a, -c), which is in the (self-dual) cone where v is. In a linked row, z is the equation's multiplier itself: it
-includes the multiplier of v ≥ 0 and is right also at the cone's apex, where ∇h vanishes.
+*Multipliers.* Let h(v) ≤ 0 be the quadratic inequality of the rows v = F x + g of a cone, μ ≥ 0 its multiplier and f the
+objective. f + μh has the gradient of f - <z, v> for z = -μ∇h(v): z = 2μ(t, -c), or 2μ(b, a, -c), which is in the (self-dual)
+cone where v is. In a row with a linking equation, z is the equation's multiplier: it includes the multiplier of v ≥ 0 and is
+right also at the cone's apex, where ∇h vanishes.
 """
 
 from __future__ import annotations
@@ -58,7 +59,13 @@ class IndicatorRows:
 
 
 def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
-    """Return every indicator constraint of the form."""
+    """Return every indicator constraint of the form.
+
+    Raises
+    ------
+    ExportError
+        A switch that is not a binary variable x, or 1 - x.
+    """
     rows = []
     for c in form.constraints:
         if not isinstance(c.cone, Indicator):
@@ -87,14 +94,16 @@ def bilinear_rows(c: Constraint) -> Iterator[tuple[int, list[tuple[int, int]]]]:
 
 
 def transcendental_rows(c: Constraint, rows: Sequence[Any], exp: Callable[[Any], Any]) -> Iterator[tuple[str, Any]]:
-    """Yield inequalities h ≤ 0 of exponential and power cones in a package's expressions, by names that begin with the cone's.
+    """Yield (name, h) for the inequalities h ≤ 0 of exponential and power cones, in a package's expressions.
 
-    Most exponential cones y e^{a/y} ≤ z have a constant y, and then no quotient. A variable y, and each base of a power, has a
-    further row that keeps it ≥ 0.
+    A name begins with that of its cone.
+    An exponential cone y e^{a/y} ≤ z with a constant y has no quotient. A variable y, and each base of a power, has a further row
+    that keeps it ≥ 0.
 
     Parameters
     ----------
     c : Constraint
+        The stack of exponential or power cones.
     rows : sequence
         F x + g as the package's expressions.
     exp : callable
@@ -132,15 +141,16 @@ def variable_letters(form: StandardForm) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class ConeRows:
-    """The rows of one stack of cones as multiples of variables (x, v), v auxiliary.
+    """The rows of one stack of cones as multiples of single variables of (x, v), v auxiliary, or as constants.
 
     Parameters
     ----------
     constraint : Constraint
+        The stack of second-order or rotated cones.
     variable : ndarray of int (rows,)
         Index in (x, v) of the variable that a row scales; -1 where the row is constant.
     scale : ndarray (rows,)
-        α, or the constant.
+        The factor of that variable, 1 for one of v; the constant of a constant row.
     linked : ndarray of int
         Rows with an auxiliary variable, in the order of v.
     head : ndarray of bool (rows,)
@@ -165,12 +175,12 @@ class ConeRows:
         return heads + [(1.0, row, row) for row in tails]
 
     def value(self, row: int, x: Sequence[Any]) -> Any:
-        """Return the value of a row in the variables of a modelling layer, those of v behind those of x."""
+        """Return a row as an expression in a package's variables ``x``, which hold those of v after those of x."""
         j, scale = self.variable[row], float(self.scale[row])
         return scale if j < 0 else scale * x[j]
 
     def multipliers(self, value: FloatArray, mu: FloatArray, link: FloatArray) -> FloatArray:
-        """Return the multipliers z of the cone's rows from those of h ≤ 0 and of the linking equations (see the module).
+        """Return the multipliers z of the cones' rows from those of h ≤ 0 and of the linking equations (see the module's text).
 
         Parameters
         ----------

@@ -19,6 +19,7 @@ from ..program.quadratic import Quadratic
 from .cone_rows import cone_names
 from .parameter_slopes import Slope
 
+#: Cones that the export takes.
 _TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Exponential, Power, Indicator)
 #: Share of the largest entry of P below which a difference of its entries is rounding.
 _LOST = 1e-12
@@ -38,9 +39,18 @@ def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
     Parameters
     ----------
     form : StandardForm
+        A form with a convex objective and without bilinear rows.
     slopes : sequence of Slope
         Parameters of the model: each becomes a nonnegative ``cvxpy.Parameter`` of its name, at its value. The problem obeys
-        CVXPY's rules of disciplined parametrized programming, so a change of value recompiles nothing.
+        CVXPY's rules of disciplined parametrized programming, so CVXPY compiles it once for all values.
+
+    Raises
+    ------
+    ExportError
+        A nonconvex objective, bilinear rows, an indicator whose row has no finite lower bound, or a parameter that multiplies a
+        part of the quadratic objective that is not convex.
+    MissingPackageError
+        CVXPY is not installed.
     """
     unsupported = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if Feature.NONCONVEX in form.features:
@@ -71,7 +81,7 @@ def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
 
 
 def _multiplier(slope: Slope, handle: Any) -> Any:
-    """The parameter itself, or a multiplier that follows from its value."""
+    """Return the parameter itself, or an expression for the multiplier m that follows from its value (`Slope`)."""
     if slope.affine:
         return handle
     from cvxpy.expressions.constants.callback_param import CallbackParam
@@ -80,13 +90,13 @@ def _multiplier(slope: Slope, handle: Any) -> Any:
 
 
 def _derivative(form: StandardForm, slope: Slope) -> StandardForm:
-    """The objective's derivative in one parameter, as the objective of a form."""
+    """Return the objective's derivative by the multiplier m of one parameter, as the objective of a form."""
     quadratic = None if slope.P is None else Quadratic(matrix=slope.P)
     return form.replace(q=slope.q, r=slope.r, quadratic=_convex(quadratic, slope.name), constraints=())
 
 
 def _at_zero(form: StandardForm, slopes: Sequence[Slope]) -> StandardForm:
-    """The objective where all parameters are zero; the form itself where there are none."""
+    """Return a form with the objective where all multipliers m are zero; the form itself without parameters."""
     if not slopes:
         return form
     q, r, P = form.q.copy(), form.r, None if form.quadratic is None else sp.csc_array(form.quadratic.csc)
@@ -101,7 +111,7 @@ def _at_zero(form: StandardForm, slopes: Sequence[Slope]) -> StandardForm:
 
 
 def _convex(quadratic: Quadratic | None, noun: str) -> Quadratic | None:
-    """The quadratic part as a sum of squares; refuse one that is not convex, since nonnegative parameters multiply it."""
+    """Return the quadratic part as a sum of squares; refuse one that is not convex, since nonnegative parameters multiply it."""
     if quadratic is None:
         return None
     try:
@@ -111,7 +121,7 @@ def _convex(quadratic: Quadratic | None, noun: str) -> Quadratic | None:
 
 
 def _moved(form: StandardForm, c: Constraint, pieces: dict[str, Any], moving: Sequence[tuple[Any, Slope]]) -> Any:
-    """F x + g with its changes by parameters."""
+    """Return F x + g with its changes by parameters."""
     value = _affine(form, c, pieces)
     for parameter, slope in moving:
         if c.label in slope.rows:
@@ -176,7 +186,7 @@ def _variable(cvxpy: Any, form: StandardForm, block: Block) -> Any:
 
 
 def _vector(cvxpy: Any, block: Block, variable: Any) -> Any:
-    """The block's piece of x as an expression: rows one after the other, or the svec or entries of a matrix."""
+    """Return the block's piece of x as an expression: rows one after the other, or the svec or entries of a matrix."""
     size = math.prod(block.shape)
     if not block.symmetric and block.entries is None:
         return cvxpy.reshape(variable, (size,), order="C")
@@ -185,14 +195,14 @@ def _vector(cvxpy: Any, block: Block, variable: Any) -> Any:
 
 
 def _affine(form: StandardForm, c: Constraint, pieces: dict[str, Any]) -> Any:
-    """F x + g; blocks without a coefficient are left out."""
+    """Return F x + g; blocks without a coefficient are left out."""
     columns = sp.csc_array(c.F)
     terms = [columns[:, form.slices[label]] @ piece for label, piece in pieces.items() if columns[:, form.slices[label]].nnz]
     return sum(terms[1:], terms[0]) + c.g if terms else c.g
 
 
 def _constraints(cvxpy: Any, c: Constraint, value: Any) -> list[Any]:
-    """One constraint for a linear or second-order stack, one for each cone of a semidefinite stack."""
+    """Return the constraints of a stack of cones: one, but for a semidefinite stack one for each cone."""
     value = value if isinstance(value, cvxpy.Expression) else cvxpy.Constant(value)
     if isinstance(c.cone, Zero):
         return [cvxpy.Zero(value).set_label(c.label)]
@@ -218,16 +228,16 @@ def _constraints(cvxpy: Any, c: Constraint, value: Any) -> list[Any]:
 
 
 def _spread(order: int) -> sp.csr_array:
-    """smat as a matrix: order² rows."""
+    """Return the matrix that maps an svec to its symmetric matrix, flattened: order² rows."""
     row, column = svec_indices(order)
     entries = np.arange(row.size)
-    scale = np.where(row == column, 0.5, np.sqrt(0.5))  # a diagonal entry is met twice
+    scale = np.where(row == column, 0.5, np.sqrt(0.5))  # a diagonal entry is in both lists of positions
     positions = np.concatenate([row * order + column, column * order + row])
     return sp.csr_array((np.tile(scale, 2), (positions, np.tile(entries, 2))), shape=(order**2, row.size))
 
 
 def _dual(c: Constraint, duals: dict[str, Any]) -> FloatArray:
-    """z of one constraint in the row order of the form."""
+    """Return z of one constraint in the row order of the form."""
     if c.rows == 0:
         return np.zeros(0)
     if isinstance(c.cone, Zero):
@@ -260,7 +270,7 @@ def _bounds(form: StandardForm, pieces: dict[str, Any], moving: Sequence[tuple[A
 
 
 def _objective(cvxpy: Any, form: StandardForm, pieces: dict[str, Any]) -> Any:
-    """½x'Px + q'x + r over the blocks that it touches."""
+    """Return ½x'Px + q'x + r as an expression in the blocks that occur in it."""
     objective = cvxpy.Constant(form.r)
     for label, piece in pieces.items():
         q = form.q[form.slices[label]]
@@ -282,7 +292,7 @@ def _objective(cvxpy: Any, form: StandardForm, pieces: dict[str, Any]) -> Any:
 
 
 def _touched(form: StandardForm) -> tuple[IntArray, list[str]]:
-    """Variables of the quadratic objective, and the blocks that they are in."""
+    """Return the variables of the quadratic objective, and the labels of the blocks that they are in."""
     assert form.quadratic is not None
     factor = form.quadratic.factor
     matrix = sp.csc_array(form.quadratic.csc if factor is None else factor)

@@ -2,10 +2,11 @@
 
 The suffix of a file chooses its format.
 
-Floating-point numbers are written so that they read back exactly. Formats that know neither blocks nor our labels get a
-sidecar, ``<file>.names.json``, with the names and the grouping; with it a file reads back to an equal form, without it to
-one block ``x`` and plain rows, with the names that the file gives. A sidecar belongs to one text, whose digest it holds: a file
-that another program saved under the name is read as that program's. Compressed files are read.
+Floating-point numbers are written so that they read back exactly. Formats that hold neither blocks nor labels get a sidecar,
+``<file>.names.json``, with the names and the grouping; with it a file reads back to an equal form, without it to one block ``x``
+and plain rows, with the names that the file gives. A sidecar belongs to one text, whose digest it holds. If another program saved
+a file under the name, LP and MPS files keep the labels as long as the names agree; other formats ignore the sidecar. Compressed
+files are read.
 """
 
 from __future__ import annotations
@@ -30,15 +31,17 @@ from .layout import Layout, sidecar_path
 #: Modules of this package that define ``FORMAT``.
 _MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
 
-#: Cones that a format states as quadratic rows where it has none.
+#: Cones that are written as quadratic rows in formats without cones.
 _CONES_OF_ROWS = frozenset({Feature.SECOND_ORDER, Feature.ROTATED})
 
 #: Words of writers for a program without a name.
 _NO_NAMES = frozenset({"", "(null)", "blank", "model", "noname", "none", "unknown", "unnamed"})
+#: Characters of a program's name that are kept.
 _LONGEST_NAME = 80
 
 #: A number as files have it, in ASCII digits; FORTRAN writes exponents with D.
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[ED][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE | re.ASCII)
+#: A whole number of at most 18 digits.
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
@@ -48,7 +51,13 @@ def is_number(word: str) -> bool:
 
 
 def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> str:
-    """Return a word of a file that denotes a number, with e for the D of a FORTRAN exponent; ``noun`` is for the error."""
+    """Return a word of a file that denotes a number, with e for the D of a FORTRAN exponent; ``noun`` is for the error.
+
+    Raises
+    ------
+    DataError
+        The word is not a number, or with ``finite`` not a finite one.
+    """
     if not is_number(word):
         raise DataError(f"{noun} must be a number, not {word[:40]!r}")
     text = word.translate({ord("d"): "e", ord("D"): "e"})
@@ -78,12 +87,12 @@ def parse_index(word: str | int, size: int, first: int = 0) -> int:
 
 
 def signed_text(value: float) -> str:
-    """Return sign and absolute value as two words, since readers differ on a number with a sign."""
+    """Return sign and absolute value as two words, since readers of files differ on a number with a sign."""
     return f"{'-' if value < 0 else '+'} {abs(value):.17g}"
 
 
 class InputFile:
-    """A file that is being read: its text, the number of the current line for error messages, and the name of its program."""
+    """A file that is being read: its text, the number of the current line for error messages, and its program's name so far."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -102,12 +111,12 @@ class InputFile:
 
     @cached_property
     def sidecar(self) -> Layout | None:
-        """Return the layout in the file's sidecar, whichever text it was written beside; None without a sidecar."""
+        """Return the layout in the file's sidecar, even if it was written with another text; None without a sidecar."""
         return Layout.load(self.path)
 
     @property
     def layout(self) -> Layout | None:
-        """Return the layout in the file's sidecar if it was written beside this text; else None."""
+        """Return the layout in the file's sidecar if it was written with this text; else None."""
         return self.sidecar if self.sidecar is not None and self.sidecar.describes(self.text) else None
 
     def lines(self) -> Iterator[str]:
@@ -125,7 +134,7 @@ class FileFormat(ABC):
     suffix : str
         The format's own suffix.
     also_read, also_written : tuple of str
-        Other suffixes of such files.
+        Other suffixes of files of this format that are read, and those that are written too.
     title : str
         Name of the format in messages.
     carries : frozenset of Feature
@@ -133,9 +142,9 @@ class FileFormat(ABC):
     """
 
     suffix: ClassVar[str]
-    #: Other suffixes under which files of this format go about; they are read.
+    #: Other suffixes that files of this format may have when they are read.
     also_read: ClassVar[tuple[str, ...]] = ()
-    #: Those of them under which files are written too.
+    #: Other suffixes under which files of this format are written too.
     also_written: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str]
     carries: ClassVar[frozenset[Feature]]
@@ -158,7 +167,13 @@ def file_formats() -> dict[str, FileFormat]:
 def write_form(form: StandardForm, path: str | Path) -> Path:
     """Write a form in the format that the path's suffix names, and return the path.
 
-    Second-order cones become quadratic rows of auxiliary variables where a format has such rows and no cones.
+    Second-order cones become quadratic rows of auxiliary variables where a format has such rows and no cones; the file then has
+    no sidecar.
+
+    Raises
+    ------
+    ExportError
+        No format has the suffix, or it cannot hold a feature of the form.
     """
     target = Path(path)
     chosen = format_of(target)
@@ -178,13 +193,21 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
 
 
 def takes_cones_as_rows(form: StandardForm, kind: FileFormat) -> bool:
-    """Return whether a format lacks nothing for a form but second-order cones, which it takes as quadratic rows."""
+    """Return whether a format lacks only second-order and rotated cones for a form, and holds quadratic rows in their place."""
     missing = form.features - kind.carries
     return bool(missing) and missing <= _CONES_OF_ROWS and Feature.BILINEAR in kind.carries
 
 
 def read_form(path: str | Path) -> StandardForm:
-    """Return the form in a file, in the format that the path's suffix names."""
+    """Return the form in a file, in the format that the path's suffix names.
+
+    Raises
+    ------
+    DataError
+        There is no such file, or it cannot be read; the error has the number of the line.
+    ExportError
+        No format has the suffix.
+    """
     source = Path(path)
     if not source.exists():
         raise DataError(f"there is no file {source}", file=source)
@@ -223,7 +246,7 @@ def format_of(path: Path, *, reading: bool = False) -> FileFormat:
     Raises
     ------
     ExportError
-        There is none for the suffix.
+        No format has the suffix.
     """
     formats = file_formats()
     for file_format in list(formats.values()):

@@ -24,12 +24,12 @@ from ..program.quadratic import Quadratic
 from .cone_rows import indicator_rows
 from .layout import Layout
 
-#: Bounds and sides from here on are infinite for every reader of LP and MPS files.
+#: Bounds and sides of at least this absolute value are infinite for every reader of LP and MPS files.
 INFINITE = 1e20
 
 
 class StatedObjective(NamedTuple):
-    """The objective ½x'Px + q'x + r of a form in the form's own sense: the negative of the form's where that maximises."""
+    """The objective ½x'Px + q'x + r of the stated model: the negative of the form's objective if the model maximises."""
 
     P: sp.csc_array | None
     q: FloatArray
@@ -68,9 +68,11 @@ class FlatProgram:
     maximise : bool
         Whether the file maximises this objective: the form minimises its negative.
     infinite : float
-        Absolute value from which bounds and sides count as infinite; ∞ where numbers are taken as they are.
+        Absolute value from which bounds and sides count as infinite; ∞ if no finite number does.
     indicators : tuple of IndicatorRow
+        Rows that hold where a binary variable has a value.
     quadratic_rows : tuple of QuadraticRow
+        Rows ½x'Qx + a'x ≤ b or = b.
     """
 
     P: sp.csc_array | None
@@ -115,7 +117,7 @@ class FlatProgram:
 
     @classmethod
     def as_stated(cls, form: StandardForm) -> FlatProgram:
-        """Return the program of a form with the objective in its own sense: what files state."""
+        """Return the program of a form with the objective in the sense of the stated model, as files have it."""
         return replace(cls.of(form), **StatedObjective.of(form)._asdict())
 
     @property
@@ -167,12 +169,12 @@ class FlatProgram:
         return any(matrix[:, [j]].nnz for matrix in matrices) or any(row.binary == j for row in self.indicators)
 
     def with_constant(self, j: int) -> FlatProgram:
-        """Return the program with its objective's constant in place of variable j, which is fixed at one and in no row."""
+        """Return the program without variable j, which is fixed at one and in no row; its cost becomes part of the constant."""
         last = self.permute_columns(np.array([*(k for k in range(self.q.size) if k != j), j], dtype=np.int64))
         return replace(last, r=last.r + float(last.q[-1])).permute_columns(np.arange(self.q.size - 1))
 
     def permute_columns(self, place: IntArray) -> FlatProgram:
-        """Return the program whose variable j is this one's variable ``place[j]``."""
+        """Return the program whose variable j is variable ``place[j]`` of this program; others are left out."""
         index = np.argsort(place)
         indicators = tuple(
             replace(row, binary=int(index[row.binary]), a=sp.csr_array(sp.csc_array(row.a)[:, place])) for row in self.indicators
@@ -267,12 +269,12 @@ def scalar_constraints(
 
 
 def _stack_label(label: str, names: Sequence[str] | None) -> str:
-    """Return the label of a stack of named entries, changed where some of several are called so: ``x``, or ``x[1]``."""
+    """Return the label of a stack of named entries, changed if one of several entries is named ``x`` or ``x[1]`` after it."""
     return label if names is None or len(names) == 1 else unique_label(label, {*names, *map(indexed_variable_of, names)})
 
 
 def one_block(size: int, names: tuple[str, ...] | None) -> Block:
-    """Return the block of all variables of a program without blocks: ``x``, or ``variables`` where an x is some of them."""
+    """Return the block of all variables of a program without blocks: ``x``, or ``variables`` if a variable is named after x."""
     label = "x" if _stack_label("x", names) == "x" else "variables"
     return Block(_stack_label(label, names), (size,), given_names=names)
 
@@ -296,7 +298,7 @@ class ConicProgram:
     columns : tuple of str, optional
         Names of the variables in the file.
     maximise : bool
-        As in `FlatProgram`.
+        Whether the file maximises this objective: the form minimises its negative.
     """
 
     q: FloatArray
@@ -310,7 +312,7 @@ class ConicProgram:
     maximise: bool = False
 
     def to_form(self, layout: Layout | None) -> StandardForm:
-        """Return the form with the labels of ``layout``; without it one block ``x`` and the pieces as they are."""
+        """Return the form with the labels of ``layout``; without it one block ``x`` and the pieces unchanged."""
         if layout is None:
             return _standard_form(self, self.pieces, (self.lower, self.upper), None)
         if sum(b.size for b in layout.blocks) != self.q.size:
@@ -376,7 +378,7 @@ def _standard_form(
 
 
 def symmetric_matrix(entries: list[tuple[int, int, float]], n: int) -> sp.csc_array | None:
-    """Return the symmetric matrix with these entries of one triangle; None without entries."""
+    """Return the symmetric matrix with these entries of one triangle, repeated ones added; None without entries."""
     if not entries:
         return None
     i, j, v = (np.array(part) for part in zip(*entries, strict=True))
@@ -389,7 +391,7 @@ def symmetric_matrix(entries: list[tuple[int, int, float]], n: int) -> sp.csc_ar
 
 
 def matrix_of_entries(entries: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> sp.csr_array:
-    """Return the matrix with these entries: row, column, value."""
+    """Return the matrix with these entries (row, column, value), repeated ones added."""
     rows, columns, values = ([entry[k] for entry in entries] for k in range(3))
     return sp.csr_array((values, (rows, columns)), shape=shape, dtype=np.float64)
 
@@ -439,13 +441,15 @@ def rows_by_kind(
     Parameters
     ----------
     A : csr_array (m, n)
+        Linear coefficients a_i as rows.
     sides : pair of ndarray (m,)
         left and right; infinite where there is none.
     names : sequence of str
+        Names of the rows.
     products : mapping of int to csc_array (n, n)
         Q_i of the quadratic rows, by row.
     switches : mapping of int to (int, int), optional
-        Binary variable, and its value that asks for the row, by row.
+        Binary variable, and its value at which the row must hold, by row.
     """
     left, right = sides
     switches = {} if switches is None else switches

@@ -25,7 +25,15 @@ from .cone_rows import (
 
 
 def silent_environment(*, verbose: bool = False) -> Any:
-    """Return a started ``gurobipy.Env`` that prints nothing, or its log if ``verbose``."""
+    """Return a started ``gurobipy.Env`` that prints nothing, or its log if ``verbose``.
+
+    Raises
+    ------
+    MissingPackageError
+        gurobipy is not installed.
+    LicenceError
+        Gurobi does not start, as without a licence.
+    """
     try:
         import gurobipy
     except ImportError as error:
@@ -51,8 +59,14 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     Parameters
     ----------
     form : StandardForm
+        A form without semidefinite cones.
     environment : gurobipy.Env, optional
-        A silent one (`silent_environment`) where it is not given.
+        Where the model is made; a silent one (`silent_environment`) if it is not given.
+
+    Raises
+    ------
+    ExportError
+        Semidefinite cones.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:
@@ -115,7 +129,7 @@ def change_gurobi(model: Any, old: StandardForm, form: StandardForm, parts: froz
 
 
 def _objective(form: StandardForm, auxiliary: int) -> tuple[Any, Any]:
-    """½P (None where there is none) and q, widened by the auxiliary variables."""
+    """Return ½P (None where P is zero) and q, widened by the auxiliary variables."""
     Q = None
     if form.quadratic is not None and form.quadratic.csc.nnz:
         Q = sp.block_diag([0.5 * form.quadratic.csc, sp.csc_array((auxiliary, auxiliary))], format="csc")
@@ -137,7 +151,7 @@ def _variables(model: Any, form: StandardForm, cones: tuple[ConeRows, ...]) -> A
 
 
 def _linear(model: Any, form: StandardForm, cones: tuple[ConeRows, ...], x: Any) -> None:
-    """F x ≥ -g, F x = -g, and F x - v = -g of the auxiliary variables."""
+    """Add the rows F x ≥ -g, F x = -g, and F x - v = -g of the auxiliary variables v."""
     auxiliary = sum(rows.linked.size for rows in cones)
     blocks, right, senses, names = [], [], "", []
     for c in form.constraints:
@@ -167,7 +181,7 @@ def _linear(model: Any, form: StandardForm, cones: tuple[ConeRows, ...], x: Any)
 
 
 def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) -> None:
-    """One quadratic constraint h ≤ 0 for each cone of the stack."""
+    """Add one quadratic constraint h ≤ 0 for each cone of the stack (`models.export.cone_rows`)."""
     for k, name in enumerate(cone_names(rows.constraint)):
         h = gurobipy.QuadExpr()
         for coefficient, i, j in rows.products(k):
@@ -183,7 +197,7 @@ def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) 
 
 
 def _affine(gurobipy: Any, c: Constraint, variables: list[Any]) -> list[Any]:
-    """F x + g row by row."""
+    """Return F x + g row by row."""
     ends = c.F.indptr.tolist()
     return [
         gurobipy.LinExpr(c.F.data[i:j].tolist(), [variables[k] for k in c.F.indices[i:j]]) + float(g)
@@ -192,7 +206,7 @@ def _affine(gurobipy: Any, c: Constraint, variables: list[Any]) -> list[Any]:
 
 
 def _add_transcendental(gurobipy: Any, model: Any, c: Constraint, variables: list[Any]) -> None:
-    """One nonlinear equation v = h for each inequality h ≤ 0 of the cones, with a new variable v ≤ 0."""
+    """Add one nonlinear equation v = h for each nonlinear inequality h ≤ 0 of the cones, with a new variable v ≤ 0."""
     for name, h in transcendental_rows(c, _affine(gurobipy, c, variables), gurobipy.nlfunc.exp):
         if isinstance(h, gurobipy.NLExpr):
             v = model.addVar(lb=-gurobipy.GRB.INFINITY, ub=0.0, name=name)
@@ -202,7 +216,7 @@ def _add_transcendental(gurobipy: Any, model: Any, c: Constraint, variables: lis
 
 
 def _add_bilinear(gurobipy: Any, model: Any, c: Constraint, variables: list[Any]) -> None:
-    """One quadratic constraint t - a'b ≥ 0 or = 0 for each row of the stack."""
+    """Add one quadratic constraint t - a'b ≥ 0 or = 0 for each set of the stack."""
     rows = _affine(gurobipy, c, variables)
     for (t, terms), name in zip(bilinear_rows(c), cone_names(c), strict=True):
         slack = rows[t] - gurobipy.quicksum(rows[a] * rows[b] for a, b in terms)
@@ -210,7 +224,7 @@ def _add_bilinear(gurobipy: Any, model: Any, c: Constraint, variables: list[Any]
 
 
 def _add_indicators(gurobipy: Any, model: Any, indicators: IndicatorRows, variables: list[Any]) -> None:
-    """One general constraint z = 0 → row ≥ 0, or z = 1 → row ≥ 0, for each indicator."""
+    """Add one general constraint z = 0 → row ≥ 0, or z = 1 → row ≥ 0, for each indicator."""
     c = indicators.constraint
     for k, (binary, active, row) in enumerate(zip(indicators.binary, indicators.active, indicators.rows, strict=True)):
         entries = slice(c.F.indptr[row], c.F.indptr[row + 1])

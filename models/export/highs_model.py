@@ -13,11 +13,11 @@ from ..program.csr_rows import changed_entries
 from ..program.form import StandardForm
 from .file_programs import FlatProgram
 
-#: Scans that take as long as handing over a triangle of P, and HiGHS's reading of it.
+#: Passes over a triangle of P that take as long as handing it to HiGHS, for the estimate of `check_scan`.
 _SCANS = 14
 
 
-#: Distance of an integer variable's bound from a whole number within which it is that number.
+#: Distance up to which an integer variable's bound counts as the whole number beside it.
 _WHOLE = 1e-9
 
 
@@ -32,7 +32,7 @@ def _bounds(form: StandardForm) -> tuple[FloatArray, FloatArray]:
 
 
 def to_highs(highspy: Any, form: StandardForm) -> Any:
-    """Return the form as a ``highspy.HighsModel``: rows l ≤ A x ≤ u, the lower triangle of P."""
+    """Return the form as a ``highspy.HighsModel``: min ½x'Px + q'x + r with rows F x ≥ -g or = -g, and P's lower triangle."""
     flat = FlatProgram.of(form, quadratic=False)
     model = highspy.HighsModel()
     lp = model.lp_
@@ -60,10 +60,10 @@ def to_highs(highspy: Any, form: StandardForm) -> Any:
 def change_highs(highspy: Any, highs: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
     """Turn the model of ``old`` into that of ``form`` in place.
 
-    ``parts`` names the differences, of q, r, bounds, P, F and g; the costs are always set.
+    ``parts`` names the differences, of q, r, bounds, P, F and g; the costs q are always set.
     """
     columns = np.arange(form.n, dtype=np.int32)
-    # the backend's proximal steps leave other costs behind
+    # proximal steps of the HiGHS backend may have set other costs
     highs.changeColsCost(form.n, columns, np.array(form.q))
     if "r" in parts:
         highs.changeObjectiveOffset(float(form.r))

@@ -1,4 +1,4 @@
-"""The layout of a form (names, blocks, cones) and its sidecar ``<file>.names.json``, for file formats without place for them."""
+"""The layout of a form (names, blocks, cones) and its sidecar ``<file>.names.json``, for file formats that cannot hold these."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, Rotated
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import Block, StandardForm
 
+#: Cones that a layout may name, and the same by their symbols.
 _READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power, Bilinear)
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
 
@@ -28,7 +29,7 @@ def _cone_named(symbol: str, dim: int, count: int, **parameters: float) -> Cone:
 
 
 def _parameters(cone: Cone) -> dict[str, float]:
-    """Fields of a cone beside its sizes: the exponent of a power cone, the sense of a bilinear row."""
+    """Return the fields of a cone besides its sizes: the exponent of a power cone, ``equality`` of a bilinear row."""
     return {f.name: getattr(cone, f.name) for f in fields(cone) if f.name not in ("dim", "count")}
 
 
@@ -41,7 +42,7 @@ def _cone(record: Mapping[str, Any]) -> Cone:
 
 
 def _whole(value: Any) -> int:
-    """A size of a layout, which no array of this machine exceeds."""
+    """Return a size of a layout; refuse a value that is not a whole number from 0 to 2⁴⁰."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
         raise DataError(f"a size must be a whole number; it is {value!r}")
     return value
@@ -54,7 +55,7 @@ def _text(value: Any) -> str:
 
 
 def _names(record: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Names of its own that a block or constraint has."""
+    """Return the given names of a block or constraint; None without any."""
     return tuple(_text(name) for name in record["names"]) if "names" in record else None
 
 
@@ -100,7 +101,9 @@ class Layout:
     name : str
         Name of the form.
     blocks : tuple of Block
+        The blocks of variables.
     constraints : tuple of ConstraintLayout
+        The constraints, without their numbers.
     maximise : bool
         Whether the stated model maximises the negative of the form's objective.
     constant : float
@@ -159,7 +162,13 @@ class Layout:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Layout:
-        """Return the layout of JSON data: the inverse of `record`."""
+        """Return the layout of JSON data: the inverse of `record`.
+
+        Raises
+        ------
+        DataError
+            Data of another format, or values that are no labels, sizes or cones.
+        """
         if not isinstance(record, Mapping) or record.get("format") != "marginopt layout 1":
             raise DataError("not a layout that this version reads")
         blocks = tuple(
@@ -191,7 +200,13 @@ class Layout:
 
     @classmethod
     def load(cls, path: Path) -> Layout | None:
-        """Return the layout in a file's sidecar, also if the file was compressed since; None without a sidecar."""
+        """Return the layout in a file's sidecar, also if the file was compressed afterwards; None without a sidecar.
+
+        Raises
+        ------
+        DataError
+            A sidecar that cannot be read.
+        """
         place = sidecar_path(path)
         if not place.exists():
             place = sidecar_path(path.with_name(without_compression(path.name)))

@@ -1,7 +1,8 @@
 """Reader and writer of CPLEX LP files.
 
-Names in the file are the form's with an underscore for other characters (``w[3]`` is ``w_3``, `plain_names`): brackets mean a
-quadratic part in this format. The sidecar file has the form's own (`models.export.layout`).
+Names in the file have an underscore in place of characters other than letters, digits and underscores (``w[3]`` becomes ``w_3``,
+`plain_names`), since brackets mean a quadratic part in this format. The sidecar file holds the form's own names
+(`models.export.layout`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .file_formats import FileFormat, InputFile, signed_text
 from .file_programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 from .layout import Layout
 
-#: HiGHS and SCIP pass over an objective behind "maximise": the spelling is no section here, and refused.
+#: HiGHS and SCIP ignore an objective behind "maximise" with an s; the reader takes that spelling for no section and refuses it.
 _MINIMISE, _MAXIMISE = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
 #: Parts of a program that a form cannot hold, each with the words that begin its section in a file.
 _REFUSED = {
@@ -38,8 +39,10 @@ _REFUSED = {
     "several objectives": tuple(f"{sense} multi-objectives" for sense in (*_MINIMISE, *_MAXIMISE)),
     "scenarios": ("scenario", "scenarios"),
 }
-#: Lazy constraints are rows like others; user cuts hold at every integer point that is feasible without them.
+#: Words that begin a section of rows. Lazy constraints are rows like others; user cuts hold at every integer point that is
+#: feasible without them.
 _ROWS = ("subject to", "such that", "st", "s.t.", "st.", "lazy constraints", "user cuts")
+#: The section that each word begins: a method of `_Parser`, a key of `_REFUSED`, or the end.
 _SECTIONS = {
     **dict.fromkeys(_MINIMISE, "minimum"), **dict.fromkeys(_MAXIMISE, "maximum"), **dict.fromkeys(_ROWS, "rows"),
     **dict.fromkeys(("bounds", "bound"), "bounds"),
@@ -47,9 +50,10 @@ _SECTIONS = {
     **dict.fromkeys(("binary", "binaries", "bin"), "binary"),
     **{word: what for what, words in _REFUSED.items() for word in words}, "end": "end",
 }  # fmt: skip
-#: Names that a file must not have: they begin a section, or are numbers or bounds.
+#: Names that the writer does not give: they begin a section, or are numbers or bounds.
 _RESERVED = frozenset({*_SECTIONS, "free", "inf", "infinity", "nan"})
 
+#: A pattern of all words that begin a section, the longest first.
 _ANY_TOKEN = "|".join(
     re.escape(word).replace(r"\ ", r"\s+") for word in sorted(_SECTIONS, key=len, reverse=True) if word != "end"
 )
@@ -57,13 +61,15 @@ _ANY_TOKEN = "|".join(
 _INLINE = re.compile(rf"({_ANY_TOKEN})\s+([^\s:<>=+*^/\]-].*)", re.IGNORECASE)
 #: The comment above the objective that names the program: of CPLEX and SCIP, of Gurobi, of this package.
 _PROBLEM_NAME = re.compile(r"Problem name:\s*(.+)|Model (\S+)|(.+); written by marginopt", re.IGNORECASE)
-#: The objective comes first, so that a sign or a bracket there is no term of something that goes on.
+#: The objective on the line of its word; it may begin with a sign or a bracket, since nothing before it can continue.
 _FIRST = re.compile(rf"({'|'.join((*_MINIMISE, *_MAXIMISE))})\s+([^\s:].*)", re.IGNORECASE)
 
+#: Spellings of the senses, and signs that a name may hold.
 _SENSES = {"<=": "<=", "=<": "<=", "<": "<=", ">=": ">=", "=>": ">=", ">": ">=", "=": "=", "==": "="}
 _MARKS = r"!\"#$%&(),;?@{}~'`|"
 #: A name, with an index in brackets as Gurobi and JuMP write it; the brackets of a quadratic part stand alone.
 _NAME = rf"(?:[^\W\d]|[{_MARKS}])[\w.{_MARKS}/]*(?:\[[^\[\]\s]*\])*"
+#: A token: a number, a name, a sign, or any other character.
 _TOKEN = re.compile(
     rf"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?(?=[\s:<>=+*^\]-]|$))|(?P<name>{_NAME})"
     r"|(?P<sign>->|<=|>=|=<|=>|==|[<>=+\-*^/:\[\]])|(?P<other>\S)",
@@ -101,7 +107,7 @@ def _sections(source: InputFile) -> Iterator[tuple[str, list[_Line]]]:
 
 
 def _head(line: str, current: str) -> tuple[str, str]:
-    """The section that a line begins, "" where it begins none, and what else is on the line."""
+    """Return the section that a line begins, "" where it begins none, and the rest of the line."""
     if section := _SECTIONS.get(" ".join(line.lower().split())):
         return section, ""
     inline = (_INLINE if current else _FIRST).fullmatch(line)
@@ -117,7 +123,7 @@ class _Token(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """A side of a row or bound, as it reads behind it: a sense, <=, >= or =, and a number."""
+    """A side of a row or bound, as it reads when written on its right: a sense, <=, >= or =, and a number."""
 
     sense: str
     value: float
@@ -142,7 +148,7 @@ class _TokenReader:
                 self._tokens.append(_Token(match.group(), match.lastgroup or "", number))
 
     def peek(self, offset: int = 0) -> _Token:
-        """Return a token that comes later, without consuming it; one of no kind after the last."""
+        """Return a token that comes later, without consuming it; an empty token after the last."""
         position = self._at + offset
         return self._tokens[position] if position < len(self._tokens) else _Token("", "", 0)
 
@@ -169,7 +175,7 @@ class _TokenReader:
         return sign
 
     def accept_factor(self) -> bool:
-        """Consume a * that comes next, and return whether a name comes then; SCIP writes products with a blank in its place."""
+        """Consume a * if it comes next, and return whether a name follows; SCIP writes products with a blank in place of *."""
         return (self.accept("*") or bool(self.peek().text)) and self.peek().kind == "name"
 
     def read_number(self) -> float | None:
@@ -185,7 +191,7 @@ class _TokenReader:
         return label
 
     def read_side_before(self) -> _Side | None:
-        """Consume and return a number and the sense after it, as it reads from the other side; None where none comes."""
+        """Consume a number and the sense after it, and return them as a side written on the right; None where none comes."""
         position = self._at
         value, sense = self._read_signed_number(), self._read_sense()
         if value is None or sense is None:
@@ -204,7 +210,7 @@ class _TokenReader:
         return _Side(sense, value)
 
     def _read_signed_number(self) -> float | None:
-        """A number with its signs, which may stand apart."""
+        """Consume and return a number with its signs, which blanks may separate from it; None where none comes."""
         sign, number = self.read_sign(), self.read_number()
         return number if number is None or sign is None else sign * number
 
@@ -214,9 +220,9 @@ class _TokenReader:
 
 # The reader of LP files, as CPLEX, Gurobi, HiGHS, SCIP, Pyomo and people write them.
 #
-# A row ends with the number on its right, not with its line: every term but the first has a sign, and so rows need no names. What
-# bounds and sections say of a variable holds together: a binary variable keeps the bounds that it has. A number among the terms
-# of a row is refused, since readers pass it over.
+# A row ends with the number on its right, not with its line: every term but the first has a sign, and so rows need no names.
+# Bounds and the section of binary variables hold together: a binary variable has the intersection of its bounds and [0, 1]. A
+# number among the terms of a row is refused, since other readers ignore it.
 
 
 @dataclass
@@ -235,13 +241,13 @@ class _Expression:
 
 @dataclass
 class _Interval:
-    """Between what the sides of a row or a bound leave it."""
+    """The interval that the sides of a row or a bound leave."""
 
     low: float = -np.inf
     high: float = np.inf
 
     def cut(self, *sides: _Side | None) -> None:
-        """Take the sides that a line gives."""
+        """Set the ends that the sides of a line give."""
         stated_sides = [side for side in sides if side is not None]
         if len(stated_sides) == 2 and {side.sense for side in stated_sides} != {"<=", ">="}:
             raise DataError("two sides that do not go together")
@@ -325,7 +331,7 @@ class _Parser:
         return self.index.setdefault(name, len(self.index))
 
     def _expression(self, tokens: _TokenReader) -> _Expression:
-        """Terms, constants and quadratic parts, up to a word that is none."""
+        """Read terms, constants and quadratic parts, up to a token that is none of these."""
         expression = _Expression()
         first = True
         while (sign := tokens.read_sign()) is not None or first:
@@ -346,7 +352,7 @@ class _Parser:
         return expression
 
     def _products(self, tokens: _TokenReader, factor: float) -> list[tuple[int, int, float]]:
-        """The terms of a quadratic part behind its bracket, with their coefficients in ½x'Px."""
+        """Read a quadratic part behind its bracket; return the entries of one triangle of P in ½x'Px."""
         products = list[tuple[int, int, float]]()
         while not tokens.accept("]"):
             sign, number = tokens.read_sign(), tokens.read_number()
@@ -371,7 +377,7 @@ class _Parser:
         return [(i, j, 2.0 * value) for i, j, value in products]
 
     def _row(self, tokens: _TokenReader) -> _Row:
-        """An expression with a side on its right, on its left, or on both, perhaps behind a switch."""
+        """Read an expression with a side on its right, on its left, or on both, perhaps behind a switch."""
         name = tokens.read_label()
         shown = name or f"number {len(self.rows_read) + 1}"
         line, switch = tokens.peek().line, self._switch(tokens)
@@ -398,7 +404,7 @@ class _Parser:
         return _Row(name, expression, sides, line, switch)
 
     def _switch(self, tokens: _TokenReader) -> tuple[int, int] | None:
-        """Take ``b = 1 ->``, where it comes: the variable and its value."""
+        """Consume ``b = 1 ->`` if it comes next, and return the variable and its value; else None."""
         if tokens.peek().kind != "name" or tokens.peek(1).text not in ("=", "==") or tokens.peek(3).text != "->":
             return None
         name = tokens.take()
@@ -453,7 +459,7 @@ class _Parser:
         return switches
 
     def _row_names(self) -> list[str]:
-        """Rows without a name are c and their number, as in the other readers."""
+        """Return the names of the rows; one without a name is called c and its number, as by other readers."""
         names, numbered = {row.name for row in self.rows_read}, []
         for number, row in enumerate(self.rows_read, 1):
             numbered.append(row.name or next(free for k in count() if (free := f"c{number}" + "_" * k) not in names))
@@ -481,15 +487,16 @@ def _read_program(source: InputFile) -> FlatProgram:
     return parser.program()
 
 
-_WIDTH = 8  # terms on a line
-#: The variable, fixed to one, that holds the objective's constant: Gurobi reads a number there as the name of a variable.
+#: Terms that are written on a line.
+_WIDTH = 8
+#: The variable, fixed to one, whose cost is the objective's constant: Gurobi reads a number there as the name of a variable.
 _CONSTANT = "Constant"
 
 
 def plain_names(names: list[str]) -> list[str]:
     """Return the names with letters, digits and underscores alone, all different, none of them a word of LP files."""
     plain = [re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") for name in names]
-    # no leading digit, e.. may read as a number, and some words begin a section
+    # a digit cannot lead, a name with a leading e may read as an exponent, and some words begin a section
     usable = [re.match(r"[A-Za-df-z]", name) and name != _CONSTANT and name.lower() not in _RESERVED for name in plain]
     plain = [name if may_stay else f"v_{name}" for name, may_stay in zip(plain, usable, strict=True)]
     return plain if len(set(plain)) == len(plain) else [f"{name}__{k}" for k, name in enumerate(plain)]
@@ -503,9 +510,10 @@ def plain_row_names(constraints: Sequence[Constraint]) -> list[str]:
 
 
 def form_with_labels(flat: FlatProgram, source: InputFile) -> StandardForm:
-    """Return the form of a file, with the sidecar's labels if the names agree with the sidecar, else with the file's names.
+    """Return the form of an LP or MPS file, with the sidecar's labels if the file's names agree with the sidecar, else without.
 
-    The order of variables and rows may differ from the sidecar's, as in a file that another program saved.
+    The order of variables and rows may differ from the sidecar's, as in a file that another program saved. Without labels the
+    form has one block and the file's names.
     """
     layout = source.sidecar
     if layout is None:
@@ -571,7 +579,7 @@ class _LP(FileFormat):
 
 
 def _terms(coefficients: np.ndarray, columns: np.ndarray, x: list[str]) -> list[str]:
-    """Return the terms of a row, of which there is at least one."""
+    """Return the terms of a row; for an empty row 0 times the first variable, since the format needs a term."""
     return [f"{signed_text(v)} {x[j]}" for v, j in zip(coefficients, columns, strict=True)] or [f"0 {x[0]}"]
 
 

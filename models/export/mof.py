@@ -1,11 +1,11 @@
 """Reader and writer of MathOptFormat 1.5 files (JSON), JuMP's format, which holds every feature of a form and its labels.
 
 Vector constraints are VectorAffineFunction in Zeros, Nonnegatives, SecondOrderCone, RotatedSecondOrderCone, ExponentialCone,
-PowerCone and, for our svec rows, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint for each
-cone, named ``label[k]``; the file's ``description`` holds the layout, by which the form reads back with its blocks and labels.
-Indicators are MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero, or on one where the switch is 1 - z.
-Bilinear rows are ScalarQuadraticFunction. Files that JuMP wrote are read too; dual exponential and power cones among them are
-linear images of the cones.
+PowerCone and, for semidefinite rows as svec, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint
+for each cone, named ``label[k]``; the file's ``description`` holds the layout (`models.export.layout`), by which the form reads
+back with its blocks and labels. Indicators are MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero, or
+on one where the switch is 1 - z. Bilinear rows have a ScalarQuadraticFunction. Files that JuMP wrote are read too; their dual
+exponential and power cones are read as linear images of the cones.
 """
 
 from __future__ import annotations
@@ -50,18 +50,20 @@ from .layout import Layout
 # Quadratic rows are cones where they are known to be convex, else bilinear rows. Refused by name: nonlinear functions, and sets
 # beyond those (SOS, complementarity, other cones).
 
+#: Cones by the format's names of their sets.
 _CONES: dict[str, Callable[[int], Cone]] = {
     "Zeros": Zero, "Nonnegatives": Nonnegative, "Nonpositives": Nonnegative, "SecondOrderCone": SecondOrder,
     "RotatedSecondOrderCone": RotatedSecondOrder,
 }  # fmt: skip
-#: Cones and dual cones, which are their linear images; those of power cones have an exponent.
+#: Exponential and power cones and their duals, which are linear images; sets of power cones have an exponent.
 _TRANSCENDENTAL = ("ExponentialCone", "DualExponentialCone", "PowerCone", "DualPowerCone")
+#: The set of semidefinite matrices, with entries of the matrix itself.
 _TRIANGLE = "PositiveSemidefiniteConeTriangle"
 
 
 @dataclass(eq=False)
 class _MofProgram:
-    """The program of a MathOptFormat file, turned into a minimisation."""
+    """The program of a MathOptFormat file as a minimisation of ½x'Px + q'x + r; ``index`` numbers the variables by name."""
 
     index: dict[str, int]
     q: FloatArray
@@ -83,7 +85,7 @@ class _MofProgram:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """Return the constraints: scalar rows by kind, then vector constraints under their own names, then quadratic rows."""
+        """Return the constraints: equalities, inequalities, vector constraints under their own names, then quadratic rows."""
         rows = (*self.scalar_rows(), *self.pieces)
         labels = {"x", *(c.label for c in rows)}
         return (
@@ -217,7 +219,7 @@ def _read_piece(name: str, c: dict[str, Any], index: dict[str, int]) -> Constrai
 
 
 def _read_indicator(name: str, c: dict[str, Any], F: sp.csr_array, g: FloatArray) -> Constraint:
-    """Return the indicator that z = 0 (as our forms have it) or z = 1 implies row ≥ lower, or row ≤ upper."""
+    """Return the indicator that z = 0 or z = 1 implies row ≥ lower, or row ≤ upper; its switch is z or 1 - z, 0 when active."""
     inner, sign, shift = c["set"]["set"], np.ones(2), np.zeros(2)
     if inner["type"] == "GreaterThan":
         shift[1] = -inner["lower"]
@@ -242,6 +244,7 @@ def _read_bound(c: dict[str, Any], read: _MofProgram) -> None:
     read.lower[j], read.upper[j] = max(read.lower[j], low), min(read.upper[j], high)
 
 
+#: The format's names of the sets that are given by a dimension.
 _SETS: dict[type[Cone], str] = {
     Zero: "Zeros",
     Nonnegative: "Nonnegatives",
@@ -297,7 +300,7 @@ def _objective(objective: StatedObjective, names: list[str]) -> dict[str, Any]:
 
 
 def _quadratic(Q: sp.csc_array, affine: list[dict[str, Any]], constant: float, names: list[str]) -> dict[str, Any]:
-    """½x'Qx + affine terms + constant: a diagonal term (c, x, x) stands for ½c x², an off-diagonal one (c, x, y) for c xy."""
+    """Return ½x'Qx + affine terms + constant as JSON: a term (c, x, x) stands for ½c x², a term (c, x, y) for c xy."""
     upper = sp.coo_array(sp.triu(Q))
     quadratic = [
         {"coefficient": float(v), "variable_1": names[i], "variable_2": names[j]}
@@ -322,7 +325,7 @@ def _pieces(c: Constraint, names: list[str]) -> Iterator[dict[str, Any]]:
     count = len(labels)
     F, g = c.F, c.g
     active = np.zeros(count, dtype=bool)
-    if isinstance(c.cone, Indicator):  # z stands for itself, and the set says at which value it asks for the row
+    if isinstance(c.cone, Indicator):  # the first row is z itself; the set says at which value of z the row must hold
         active = g[0::2] == 1.0
         signs = np.ravel([np.where(active, -1.0, 1.0), np.ones(count)], order="F")
         F, g = sp.csr_array(sp.diags_array(signs) @ F), np.where(np.repeat(active, 2) & (np.arange(g.size) % 2 == 0), 0.0, g)

@@ -1,8 +1,8 @@
 """Export of a standard form as a MOSEK task, without a licence, and changes of such a task in place.
 
-A semidefinite cone whose rows are free variables of their own, beside constants, becomes a matrix variable of MOSEK, as one
-would write it by hand: [[W, w], [w', 1]] ⪰ 0 is X ⪰ 0 with X_pp = 1, and W and w are its entries. Any other one is an affine
-conic constraint.
+A semidefinite cone each of whose rows is a constant or a multiple of a free variable that no other row has becomes a matrix
+variable of MOSEK: [[W, w], [w', 1]] ⪰ 0 with free W and w is X ⪰ 0 with the last diagonal entry fixed at 1, and W and w are other
+entries of X. Any other semidefinite cone is an affine conic constraint.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .cone_rows import cone_names, indicator_rows
 
 #: Indices as MOSEK takes them.
 _Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
-#: Features beside which MOSEK takes no quadratic objective.
+#: Features of a form with which MOSEK takes no quadratic objective.
 _BESIDE_NO_QUADRATIC = {
     Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INDICATOR, Feature.EXPONENTIAL, Feature.POWER,
 }  # fmt: skip
@@ -46,20 +46,22 @@ _BESIDE_NO_QUADRATIC = {
 class MatrixVariables:
     """The matrix variables X ⪰ 0 of a form's MOSEK task: columns of the form that are their entries, and cones that they replace.
 
-    An entry X_ij of the lower triangle, i ≥ j, is counted twice in MOSEK's inner products unless i = j. A row v x of a cone is
-    its svec's entry, so x = X_ij / v for i = j and √2 X_ij / v for others.
+    An entry X_ij of the lower triangle, i ≥ j, is counted twice in MOSEK's inner products unless i = j. A row v·x_k of a cone,
+    with a coefficient v, is an entry of svec(X), so x_k = X_ij/v for i = j and x_k = √2 X_ij/v for i > j.
 
     Parameters
     ----------
     form : StandardForm
+        The form that the task states.
     """
 
     form: StandardForm
 
     @cached_property
     def constraints(self) -> tuple[Constraint, ...]:
-        """Return the semidefinite constraints that become matrix variables: their rows are constants or free columns of no other
-        one.
+        """Return the semidefinite constraints that become matrix variables.
+
+        Their rows are constants, or multiples of free variables each of which is in a single row of these constraints.
         """
         free = np.isinf(self.form.lower) & np.isinf(self.form.upper) & ~self.form.integer
         chosen = []
@@ -91,7 +93,7 @@ class MatrixVariables:
 
     @cached_property
     def entries(self) -> tuple[_Numbers, _Numbers, _Numbers, FloatArray]:
-        """Return, for each column of the form, its matrix variable (-1: none), i ≥ j and x / X_ij, in MOSEK's 32-bit integers."""
+        """Return, for each column k of the form, its matrix variable (-1: none), i ≥ j and x_k/X_ij; integers have 32 bits."""
         n = self.form.n
         variable, i, j = np.full(n, -1, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
         scale = np.ones(n)
@@ -148,7 +150,7 @@ class MatrixVariables:
         return plain, (F.row[entry].astype(np.int32), variable[entry], i[entry], j[entry], halved[entry])
 
     def join(self, scalars: FloatArray, matrices: list[FloatArray]) -> FloatArray:
-        """Return x from the scalar variables and the lower triangles by columns of the matrix variables."""
+        """Return x from the scalar variables and the matrix variables' lower triangles, stacked by columns."""
         x = np.zeros(self.form.n)
         x[self.scalars] = scalars
         variable, i, j, scale = self.entries
@@ -175,13 +177,13 @@ def _without_zeros(F: Any) -> sp.csr_array:
 
 
 def _triangle(c: Constraint, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Row ≤ column in the matrix of rows of a stack of semidefinite cones."""
+    """Return row ≤ column, in their matrices, of some rows of a stack of semidefinite cones."""
     row, column = svec_indices(c.cone.order)  # type: ignore[attr-defined]
     return row[rows % c.cone.dim], column[rows % c.cone.dim]
 
 
 def _symmetric(order: int, triangle: FloatArray) -> FloatArray:
-    """The matrix of MOSEK's lower triangle by columns."""
+    """Return the symmetric matrix of a lower triangle that is stacked by columns, as MOSEK has it."""
     matrix = np.zeros((order, order))
     column, row = np.triu_indices(order)
     matrix[row, column] = matrix[column, row] = triangle
@@ -192,15 +194,23 @@ def to_mosek(form: StandardForm, environment: Any = None) -> Any:
     """Return the form as a ``mosek.Task`` (always a minimisation, as the form is).
 
     Equalities and inequalities are linear constraints F x = -g, F x ≥ -g; each cone is one affine conic constraint
-    F x + g in its domain, or a matrix variable (`MatrixVariables`); each indicator constraint is one disjunction, a ≥ 1 or
-    F x + g ≥ 0. MOSEK refuses a quadratic objective beside cones when it is asked to solve, yet writes one without complaint:
-    there, and beside disjunctions, the objective goes to its epigraph (`models.program.bridges.EpigraphBridge`).
+    F x + g in its domain, or a matrix variable (`MatrixVariables`); each indicator (a, v) is one disjunction, a ≥ 1 or v ≥ 0.
+    MOSEK solves no quadratic objective beside cones or disjunctions: there the objective is replaced by its epigraph
+    (`models.program.bridges.EpigraphBridge`).
 
     Parameters
     ----------
     form : StandardForm
+        A convex form, integer variables and indicators aside.
     environment : mosek.Env, optional
-        One with a licence of the user's; MOSEK's own global one where it is not given.
+        Where the task is made, for a licence of the user's; MOSEK's global environment if it is not given.
+
+    Raises
+    ------
+    ExportError
+        Integer variables beside semidefinite cones, a nonconvex objective, bilinear rows, or a switch that is no binary variable.
+    MissingPackageError
+        MOSEK is not installed.
     """
     features = form.features
     if {Feature.INTEGER, Feature.PSD} <= features:
@@ -232,17 +242,20 @@ def to_mosek(form: StandardForm, environment: Any = None) -> Any:
 
 
 def mosek_svec_order(order: int) -> IntArray:
-    """Return, for each entry of a symmetric matrix in MOSEK's order, its position in our svec.
+    """Return, for each entry of a symmetric matrix in MOSEK's order, its position in the form's svec (`models.program.cones`).
 
-    MOSEK stacks the *lower* triangle by columns, that is the upper by rows: (0,0), (0,1), (0,2), .., (1,1), ..; ours
-    stacks the upper by columns. Both scale entries off the diagonal by √2.
+    MOSEK stacks the *lower* triangle by columns, that is the upper by rows: (0,0), (0,1), (0,2), .., (1,1), ..; svec stacks the
+    upper by columns. Both scale entries off the diagonal by √2.
     """
     row, column = np.triu_indices(order)
     return np.asarray(column * (column + 1) // 2 + row, dtype=np.int64)
 
 
 def updatable_parts(form: StandardForm, parts: frozenset[str]) -> frozenset[str]:
-    """Return the parts that `change_mosek` can change: bounds and rows of cones decide which columns are matrix variables."""
+    """Return those of ``parts`` that `change_mosek` can change.
+
+    Beside semidefinite cones, bounds and rows of cones decide which columns are matrix variables and cannot change.
+    """
     return parts - {"bounds", "F of cones", "g of cones"} if Feature.PSD in form.features else parts
 
 
@@ -309,7 +322,7 @@ def _objective(task: Any, matrices: MatrixVariables) -> None:
     form = matrices.form
     task.putclist(np.arange(matrices.scalars.size, dtype=np.int32), form.q[matrices.scalars])
     for k in range(len(matrices.orders)):
-        task.putbarcj(k, [], [])  # a later put of entries replaces those of the matrix variables that have some
+        task.putbarcj(k, [], [])  # putbarcblocktriplet keeps the old entries of matrix variables for which it has none
     _, (_, *triplets) = matrices.split(form.q[None, :])
     task.putbarcblocktriplet(*triplets)
     task.putcfix(float(form.r))
@@ -319,7 +332,7 @@ def _objective(task: Any, matrices: MatrixVariables) -> None:
 
 
 def _linear(mosek: Any, task: Any, matrices: MatrixVariables) -> None:
-    """Rows of the form, then one equation for each constant entry of a matrix variable."""
+    """Add the linear rows of the form, then one equation for each constant entry of a matrix variable."""
     first, rows = 0, [c for c in matrices.form.constraints if c.rows and isinstance(c.cone, (Zero, Nonnegative))]
     for c in rows:
         task.appendcons(c.rows)
@@ -340,7 +353,7 @@ def _linear(mosek: Any, task: Any, matrices: MatrixVariables) -> None:
 
 
 def _matrix_rows(task: Any, matrices: MatrixVariables, F: Any) -> None:
-    """Coefficients of the matrix variables in all linear rows, and in the equations of their constant entries after them."""
+    """Set the coefficients of the matrix variables in all linear rows, and in the equations of constant entries after these."""
     _, (row, variable, i, j, coefficients) = matrices.split(F)
     _, constant_variable, k, m, _ = matrices.constants()
     task.putbarablocktriplet(
@@ -353,13 +366,13 @@ def _matrix_rows(task: Any, matrices: MatrixVariables, F: Any) -> None:
 
 
 def _sides(mosek: Any, task: Any, c: Constraint, first: int) -> None:
-    """The right sides of the rows of one linear constraint."""
+    """Set the right sides of the rows of one linear constraint."""
     key = mosek.boundkey.fx if isinstance(c.cone, Zero) else mosek.boundkey.lo
     task.putconboundslice(first, first + c.rows, [key] * c.rows, -c.g, -c.g)
 
 
 def _append_cones(task: Any, c: Constraint, matrices: MatrixVariables) -> None:
-    """One affine conic constraint for each cone of the stack, named by the label (and its number)."""
+    """Add one affine conic constraint for each cone of the stack, named by `cone_names`."""
     first = task.getnumafe()
     task.appendafes(c.rows)
     _put_cones(task, c, first, matrices)
@@ -370,7 +383,7 @@ def _append_cones(task: Any, c: Constraint, matrices: MatrixVariables) -> None:
 
 
 def _append_disjunctions(task: Any, c: Constraint, matrices: MatrixVariables) -> None:
-    """One disjunction for each indicator of the stack: its switch is at least 1, or its row is nonnegative."""
+    """Add one disjunction for each indicator of the stack: its switch is at least 1, or its row is nonnegative."""
     first, number = task.getnumafe(), task.getnumdjc()
     task.appendafes(c.rows)
     _put_cones(task, c, first, matrices)
@@ -382,7 +395,7 @@ def _append_disjunctions(task: Any, c: Constraint, matrices: MatrixVariables) ->
 
 
 def _put_cones(task: Any, c: Constraint, first: int, matrices: MatrixVariables) -> None:
-    """F x + g of a stack of cones, in MOSEK's order of the rows, as affine expressions from number ``first`` on."""
+    """Set F x + g of a stack of cones, in MOSEK's order of the rows, as affine expressions from number ``first`` on."""
     order = np.tile(mosek_row_order(c.cone), c.cone.count) + np.repeat(np.arange(c.cone.count) * c.cone.dim, c.cone.dim)
     F, entries = matrices.split(_without_zeros(c.F[order]))
     F = sp.csr_array(F)
@@ -396,7 +409,7 @@ def _put_cones(task: Any, c: Constraint, first: int, matrices: MatrixVariables) 
 
 
 def mosek_row_order(cone: Cone) -> IntArray:
-    """Return, for each row of a cone in MOSEK's order, its row in ours: exponential cones are reversed, svec is re-sorted."""
+    """Return, for each row of a cone in MOSEK's order, its row in the form: exponential cones are reversed, svec is re-sorted."""
     if isinstance(cone, Exponential):
         return np.array([2, 1, 0])
     return mosek_svec_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)

@@ -1,6 +1,7 @@
 """Reader and writer of MPS files, also with quadratic objectives (QUADOBJ: QPS), quadratic rows (QCMATRIX) and INDICATORS.
 
-Labels and shapes, which MPS does not have, are kept in a sidecar file (`models.export.layout`).
+Labels and shapes, which MPS does not have, are kept in a sidecar file (`models.export.layout`). MPS calls variables *columns*;
+its rows are N (free: the first is the objective, further ones are ignored), E (=), L (≤) and G (≥).
 """
 
 from __future__ import annotations
@@ -29,21 +30,23 @@ from .lp import form_with_labels, plain_names, plain_row_names
 # ranges or bounds are ignored, as the format demands. A line that other readers interpret differently (an entry that is stated
 # twice, one triangle of a matrix that should be whole) is refused.
 
+#: Words of OBJSENSE.
 _LEAST, _MOST = ("MIN", "MINIMIZE", "MINIMISE"), ("MAX", "MAXIMIZE", "MAXIMISE")
-#: Kinds of bounds: the sides of the interval that each states, as numbers or, where it is None, as the line's number.
+#: Kinds of bounds: the ends of the interval that each states; None stands for the number in the line.
 _BOUNDS: dict[str, tuple[tuple[str, float | None], ...]] = {
     "LO": (("lower", None),), "UP": (("upper", None),), "FX": (("lower", None), ("upper", None)),
     "LI": (("lower", None),), "UI": (("upper", None),), "FR": (("lower", -np.inf), ("upper", np.inf)),
     "MI": (("lower", -np.inf),), "PL": (("upper", np.inf),), "BV": (("lower", 0.0), ("upper", 1.0)),
 }  # fmt: skip
+#: Kinds of bounds that make a variable an integer.
 _INTEGER_BOUNDS = ("LI", "UI", "BV")
-#: What a form does not hold, by its section.
+#: Parts of a program that a form does not hold, by the name of their section.
 _REFUSED = {
     **dict.fromkeys(("SOS", "SOS1", "SOS2", "SETS"), "special ordered sets"), "GENCONS": "general constraints",
     "PWLOBJ": "piecewise-linear objectives", "CSECTION": "sections of cones", "SCENARIOS": "scenarios", "PWLCON":
     "piecewise-linear constraints",
 }  # fmt: skip
-#: Words of a complete line, behind which one that begins with $ or * begins a comment.
+#: Least number of words of a line; a later word that begins with $ or * begins a comment.
 _COMPLETE = {"ROWS": 2, "COLUMNS": 3, "RHS": 2, "RANGES": 2, "BOUNDS": 2}
 #: Where each of the six fields of the fixed format begins and ends.
 _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
@@ -56,13 +59,13 @@ _Entry = tuple[int, int, float]
 
 @dataclass
 class _UniqueNumbers:
-    """Numbers that a file states once for each key, each with the name of its set."""
+    """The numbers of one quantity, by the number of their row or column and by side, each with the name of its set."""
 
     quantity: str
     values: dict[tuple[int, str], tuple[str, float]] = field(default_factory=dict)
 
     def state(self, place: int, name: str, group: str, value: float, side: str = "") -> None:
-        """Keep a number: of two sets the first counts, within one set both must agree."""
+        """Keep a number unless one is stated: a number of another set is ignored, one of the same set must be equal."""
         before = self.values.setdefault((place, side), (group, value))
         if before[0] == group and before[1] != value:
             raise DataError(
@@ -80,14 +83,14 @@ class _UniqueNumbers:
 
 @dataclass
 class _Reader:
-    """The sections read so far; rows and columns are numbered as they come."""
+    """The sections read so far; rows and columns are numbered in the order of the file."""
 
     source: InputFile
     objective: str | None = None
     objective_name: str | None = None
     integral: bool = False
     maximise: bool = False
-    #: Further N rows, whose entries count nothing.
+    #: N rows after the first, whose entries are ignored.
     ignored_rows: set[str] = field(default_factory=set)
     rows: dict[str, int] = field(default_factory=dict)
     columns: dict[str, int] = field(default_factory=dict)
@@ -99,7 +102,7 @@ class _Reader:
     widths: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("range"))
     bounds: _UniqueNumbers = field(default_factory=lambda: _UniqueNumbers("bound"))
     integers: set[int] = field(default_factory=set)
-    #: Variables that BOUNDS names and COLUMNS does not, with the line: a quadratic part must have them.
+    #: Variables that BOUNDS names and COLUMNS does not, with the line; each must occur in a quadratic part.
     undeclared: dict[str, int] = field(default_factory=dict)
     #: Terms of quadratic parts, of the objective (None) and of rows, with the section that they came from and its line.
     quadratic: dict[int | None, tuple[str, list[_Entry], int]] = field(default_factory=dict)
@@ -271,7 +274,7 @@ class _Reader:
     # -- words ------------------------------------------------------------------------------------------------------
 
     def without_comment(self, section: str, words: list[str]) -> list[str]:
-        """Return the words of a line before a comment: a word behind a complete line that begins with $ or * and names no row."""
+        """Return the words of a line before its comment, which begins with $ or * behind a complete line and is no row's name."""
         first = _COMPLETE.get(section)
         if first is not None:
             for k in range(first, len(words)):
@@ -280,7 +283,7 @@ class _Reader:
         return words
 
     def _pairs(self, words: list[str]) -> Iterator[tuple[str, str, str]]:
-        """Names with their numbers, and the name of their set, which may be left out."""
+        """Return (set, name, number) for each pair of a line; the set's name may be left out and is then empty."""
         if not 2 <= len(words) <= 5:
             advice = _advice(words, 5)
             raise DataError(f"a row and its number are needed, at most two of them a line: {' '.join(words)[:60]!r}{advice}")
@@ -323,9 +326,7 @@ class _Reader:
         )  # fmt: skip
 
     def _intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds: [0, inf), and [0, 1] of integers of which no bound is stated, the traditional default of all
-        readers.
-        """
+        """Return the bounds; without a stated bound they are [0, inf), and [0, 1] for integers, the traditional defaults."""
         n = len(self.columns)
         lower, upper = self.bounds.fill(np.zeros(n), "lower"), self.bounds.fill(np.full(n, np.inf), "upper")
         bounded_columns = {j for j, _ in self.bounds.values}
@@ -338,7 +339,7 @@ class _Reader:
         return lower, upper
 
     def _limits(self) -> tuple[FloatArray, FloatArray]:
-        """Least and largest value of each row.
+        """Return the least and the largest value of each row.
 
         A range of width R makes a row G one of [b, b + |R|], L one of [b - |R|, b], and E one of [b, b + R] or, where R < 0, of
         [b + R, b].
@@ -367,7 +368,8 @@ class _Reader:
     def _symmetric(self, place: int | None) -> sp.csc_array | None:
         """Return P of ½x'Px for a quadratic part.
 
-        QUADOBJ and QSECTION hold one triangle of P, QMATRIX all of P, and QCMATRIX all of Q in x'Qx, but of the objective P.
+        QUADOBJ and QSECTION hold one triangle of P, QMATRIX all of P. QCMATRIX holds all of Q in x'Qx for a row, and all of P
+        for the objective.
         """
         section, entries, line = self.quadratic[place]
         self.source.line = line
@@ -454,14 +456,14 @@ def _read_program(source: InputFile) -> FlatProgram:
 def _splitter(text: str) -> Callable[[str], list[str]]:
     """Return the function that splits a line of this file: at blanks, or at the columns of the fixed format.
 
-    Old files have blanks in names, which only their columns tell apart: a line whose words are too many, or have no number where
-    one belongs, says that the whole file is of that kind.
+    Old files have blanks in names, which only the columns tell apart. A file is split by columns if some line has too many words,
+    or no number where one belongs, and if no line has text between the columns.
     """
     for section, raw in _table_lines(text, _COMPLETE):
         words = raw.split()
         comment = next((k for k, word in enumerate(words) if k >= _COMPLETE[section] and word[0] in "$*"), len(words))
         if not _splits_at_blanks(section, words) and not _splits_at_blanks(section, words[:comment]):
-            # fixed columns leave the places between the fields blank, in every line
+            # in the fixed format the places between the fields are blank in every line
             return _fixed if _is_in_columns(text) else str.split
     if _is_in_columns(text):
         _refuse_two_splits(text)
@@ -489,7 +491,7 @@ def _refuse_two_splits(text: str) -> None:
 
 
 def _splits_at_blanks(section: str, words: list[str]) -> bool:
-    """Return whether the words of a line are its fields: as many as there may be, and numbers where these stand."""
+    """Return whether the words of a line may be its fields: an allowed number of them, with numbers where these belong."""
     count = len(words)
     if section == "ROWS":
         return count == 2
@@ -532,7 +534,7 @@ def _between(raw: str) -> str:
 
 
 def _fixed(raw: str) -> list[str]:
-    """The fields in fixed columns, without empty ones."""
+    """Return the fields of a line in fixed columns, without empty ones."""
     if _between(raw).strip():
         raise DataError(f"text between the fields of the fixed format: {raw.strip()[:60]!r}")
     fields = (raw[start:stop].strip() for start, stop in _FIELDS)
@@ -590,7 +592,7 @@ class _MPS(FileFormat):
 
 
 def _whole(row: QuadraticRow, x: list[str]) -> Iterator[str]:
-    """Both triangles of ½Q, which stands for x'(½Q)x."""
+    """Yield the lines of both triangles of ½Q, since QCMATRIX states x'(½Q)x."""
     entries = sp.coo_array(row.Q)
     yield from (f"    {x[j]} {x[i]} {0.5 * v:.17g}" for i, j, v in zip(entries.row, entries.col, entries.data, strict=True))
 
@@ -610,7 +612,7 @@ def _columns(flat: FlatProgram, x: list[str], rows: list[str], cost: str) -> Ite
 
 
 def _bounds(low: float, high: float, integer: bool) -> Iterator[tuple[str, str]]:
-    """Every bound in full: readers differ in what they take for granted, for integers above all."""
+    """Yield kind and number of each bound; readers differ in the defaults of integers, whose bounds are all stated."""
     if low == -np.inf and high == np.inf:
         yield "FR", ""
         return

@@ -1,9 +1,13 @@
 """Reader and writer of NL files in text form, AMPL's format for solvers: linear and quadratic programs, also with integers.
 
 The format prescribes the order of the variables (those of quadratic parts first, integers last of each kind) and of the rows
-(quadratic ones first); the sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL and
-Pyomo write them; a file of others without a sidecar takes its names from there. Suffixes of special ordered sets are refused,
-others ignored.
+(quadratic ones first); the sidecar (`models.export.layout`) holds the form's order. Names stand in ``.col`` and ``.row`` beside
+the file, one a line, as AMPL and Pyomo write them; a file without a sidecar takes its names from there. Suffixes of special
+ordered sets are refused, other suffixes ignored.
+
+A file is a sequence of *segments*, each headed by a letter: C and O for expressions of rows and objective (as written here,
+quadratic parts and constants), J and G for their linear parts, r and b for sides and bounds, V for common expressions, k for
+column counts, x and d for starting points.
 """
 
 from __future__ import annotations
@@ -80,7 +84,7 @@ class _QuadraticPolynomial:
 def _read_expression(lines: Iterator[str], common: Mapping[int, _QuadraticPolynomial]) -> _QuadraticPolynomial:
     """Return the next expression as a polynomial; ``common`` has the common expressions by number.
 
-    It may hold sums, differences, products, negatives, divisions by a number and squares.
+    It may hold sums, differences, products, negatives, divisions by a number, and powers 1 and 2.
     """
     word = next(lines)
     if word[0] == "n":
@@ -192,7 +196,10 @@ def _used(P: sp.csc_array) -> BoolArray:
 
 
 def _columns(a: sp.csr_array, nonlinear: BoolArray, order: IntArray) -> tuple[IntArray, FloatArray]:
-    """Return places in the file and linear coefficients of the variables of a row, zeros of nonlinear ones among them."""
+    """Return places in the file and linear coefficients of the variables of a row.
+
+    Variables in products of the row are listed even if their coefficient is zero.
+    """
     values = a.toarray().ravel()[order]
     columns = np.flatnonzero((values != 0) | nonlinear[order])
     return columns, values[columns]
@@ -213,7 +220,9 @@ class _Nonlinear:
         return cls(rows, objective if flat.P is None else _used(flat.P))
 
     def order(self, flat: FlatProgram) -> IntArray:
-        """Return the file's order: nonlinear in both, in rows, in the objective, each integers last; linear, binary, integer."""
+        """Return the file's order: variables in products of rows and objective, of rows alone, of the objective alone, in each
+        group integers last; then other variables: continuous, binary, integer.
+        """
         binary = flat.integer & (flat.lower == 0) & (flat.upper == 1)
         group = np.select([self.rows & self.objective, self.rows, self.objective], [0, 1, 2], 3)
         kind = 2 * group + np.where(group < 3, flat.integer, np.where(flat.integer, np.where(binary, 1, 2), 0))
@@ -251,7 +260,7 @@ def _interval(low: float, high: float) -> str:
 
 
 class _Reader:
-    """Segment by segment, each called by its first letter."""
+    """Reader of a file segment by segment, by the letter of each."""
 
     def __init__(self, source: InputFile) -> None:
         self.path, self.source = source.path, source
@@ -278,11 +287,11 @@ class _Reader:
         #: Expressions that others refer to, under numbers behind those of the variables.
         self.common: dict[int, _QuadraticPolynomial] = {}
         self.maximise = False
-        #: Heads of the segments so far, of which a file has one each.
+        #: Heads of the segments read so far; a second one with the same head is refused.
         self.segments: set[tuple[str, ...]] = set()
 
     def program(self, named: bool) -> FlatProgram:
-        """Return the program, from every segment of the file, with the names beside it where they are wanted and there."""
+        """Return the program, from every segment of the file; with ``named``, under the names in the files beside it, if any."""
         for line in self.lines:
             if line:
                 self._take(line[0], line[1:].split())
@@ -308,7 +317,7 @@ class _Reader:
         return sp.csc_array((self.n, self.n)) if P is None else P
 
     def _table(self, count: str) -> list[tuple[int, float]]:
-        """Entries of one row, each of another variable."""
+        """Read the entries of one row; two entries of one variable are refused."""
         table: dict[int, float] = {}
         for _ in range(parse_integer(count)):
             place, value = next(self.lines).split()
@@ -355,7 +364,7 @@ class _Reader:
         elif letter == "G":
             for place, value in self._table(words[1]):
                 self.q[parse_index(place, self.n)] += value
-        elif letter in "kxd":  # column counts, starting points: nothing that a form has
+        elif letter in "kxd":  # column counts and starting points, which a form does not have
             for _ in range(int(words[0])):
                 next(self.lines)
         elif letter == "S":
@@ -368,7 +377,7 @@ class _Reader:
 
 
 def _names_of_another_text(source: InputFile) -> bool:
-    """Tell if the names beside a file are those of its sidecar, which was written beside another text."""
+    """Return whether the names in ``.col`` are those of the sidecar, so that they may belong to another text of the file."""
     layout, path = source.sidecar, source.path.with_suffix(".col")
     if layout is None or layout.order is None or not path.exists():
         return False
@@ -377,7 +386,7 @@ def _names_of_another_text(source: InputFile) -> bool:
 
 
 def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
-    """The first ``count`` lines of a file of names (the objective's is last); None where there is none."""
+    """Return the first ``count`` lines of a file of names (the objective's name is last); None without the file."""
     if not path.exists():
         return None
     names = tuple(line.strip() for line in read_text(path).splitlines()[:count])
@@ -387,7 +396,7 @@ def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
 
 
 def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
-    """Integer variables from the header: the last of all, and the last of each group of nonlinear ones.
+    """Return the mask of integer variables from the header: the last of all, and the last of each group of nonlinear ones.
 
     The groups are in the order of the file: nonlinear in rows and in the objective, in rows alone, in the objective alone.
     """

@@ -1,4 +1,8 @@
-"""Reader and writer of standard forms as NumPy's .npz files: every array exactly, names and cones as a JSON text; no pickle."""
+"""Reader and writer of standard forms as NumPy's .npz files: every array exactly, names and cones as JSON text; no pickle.
+
+Arrays are ``q``, ``lower``, ``upper``, ``integer``, the constants ``g0``, ``g1``, ... of the constraints and, as row, column and
+value of entries, the matrices ``P`` and ``F0``, ``F1``, ...; ``layout`` is the JSON text (`models.export.layout`).
+"""
 
 from __future__ import annotations
 
@@ -73,7 +77,7 @@ def _unpack(name: str, data: dict[str, Any]) -> sp.coo_array:
 
 
 def _array(name: str, data: dict[str, Any], kind: str) -> Any:
-    """A vector of the file: numbers (f), indices (i), truth values (b) or bytes (u)."""
+    """Return a vector of the file: numbers (f), indices (i), truth values (b) or bytes (u)."""
     array = data[name]
     kinds, noun = _KINDS[kind]
     if array.ndim != 1 or array.dtype.kind not in kinds:
@@ -81,8 +85,9 @@ def _array(name: str, data: dict[str, Any], kind: str) -> Any:
     return array
 
 
-#: Kinds of NumPy's types that a vector may have, and what its entries are called.
+#: For each kind of vector NumPy's kinds of types that it may have, and the noun for its entries.
 _KINDS = {"f": ("f", "numbers"), "i": ("iu", "indices"), "b": ("b", "truth values"), "u": ("u", "bytes")}
+#: Arrays of a matrix, by the end of their names, with the kind of each.
 _PARTS = (("row", "i"), ("col", "i"), ("data", "f"), ("shape", "i"))
 
 

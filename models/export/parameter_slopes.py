@@ -1,4 +1,10 @@
-"""Derivatives of a model's standard form with respect to its parameters, for CVXPY problems whose parameters stay parameters."""
+"""Derivatives of a model's standard form with respect to its parameters, for CVXPY problems with these parameters.
+
+The form at another value of a parameter is form + (m - m₀)·D, with one scalar m, its *multiplier*, and a fixed derivative D of
+all numbers P, q, r, F_k, g_k and bounds. m is the parameter itself if the form is affine in it; otherwise m is a function of
+the parameter, as long as the forms lie on a line. The line is found from two statements of the model and tested at further
+values.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +20,9 @@ from ..arrays import FloatArray
 from ..program.bridges import RotatedBridge
 from ..program.form import Constraint, StandardForm
 
-#: Factor of a parameter's value at which the form is stated again for its slope, and those at which that slope is tested.
+#: Factor of a parameter's value at which the model is stated again for the slope, and factors at which that slope is tested.
 _FACTOR, _CHECKS = 0.5, (0.6180, 0.7547, 0.9041, 1.3719)
-#: Relative difference between the form and the affine one up to which the difference is rounding.
+#: Relative difference up to which a form counts as equal to the one on the line.
 _ROUNDED = 1e-10
 
 
@@ -46,16 +52,16 @@ class Slope:
     Parameters
     ----------
     name : str
-        Of the parameter.
+        Name of the parameter.
     start : float
         Value of the parameter in the model.
     value : float
-        Value of the multiplier there.
+        m at ``start``.
     multiplier : callable
-        Returns the multiplier at a value of the parameter: the parameter itself where the form is affine in it. Else it states
-        the model anew, and raises UnsupportedModelError where the form at that value is not on the line.
+        Returns m at a value of the parameter: the parameter itself where the form is affine in it. Else it states the model anew,
+        and raises UnsupportedModelError where the form at that value is not on the line.
     affine : bool
-        Whether the multiplier is the parameter.
+        Whether m is the parameter.
     P : csc_array or None
         dP/dm; None where P does not depend on m.
     q, lower, upper : ndarray (n,)
@@ -63,7 +69,7 @@ class Slope:
     r : float
         dr/dm.
     rows : mapping of label to Constraint
-        dF/dm and dg/dm of the constraints that depend on it, rotated cones as second-order cones.
+        dF/dm and dg/dm of the constraints that depend on m, rotated cones as second-order cones.
     """
 
     name: str
@@ -80,7 +86,15 @@ class Slope:
 
 
 def slopes(model: ParametrisedModel, names: Sequence[str]) -> tuple[Slope, ...]:
-    """Return the slope of the model's form with respect to each of these parameters."""
+    """Return the slope of the model's form with respect to each of these parameters.
+
+    Raises
+    ------
+    InputError
+        Parameters that repeat or that the model does not have, or a value that is not a positive number.
+    UnsupportedModelError
+        The form does not move along a line with a parameter, its structure changes, or two parameters do not act independently.
+    """
     if len(set(names)) < len(names):
         raise InputError(f"parameters must differ; they are {', '.join(names)}", name="parameters")
     lines = [_Line.of(model, name) for name in names]
@@ -107,7 +121,7 @@ class _Line:
 
     @classmethod
     def of(cls, model: ParametrisedModel, name: str) -> _Line:
-        """Two statements make a line."""
+        """Return the line through the form and the form at `_FACTOR` times the parameter's value."""
         if name not in model.parameters:
             raise InputError(f"{model.name} has no parameter {name!r}; it has {', '.join(model.parameters)}", name=name)
         value = getattr(model, name)
@@ -134,13 +148,17 @@ class _Line:
         return move
 
     def as_slope(self) -> Slope:
-        """Return the line in the parameter itself where the form is affine in it, else in m from where P ceases to be convex."""
+        """Return the slope with m equal to the parameter where the form is affine in it.
+
+        Else m counts from zero at the point of the line where P ceases to be positive semidefinite; if P is constant, from zero
+        at the model's form.
+        """
         rate = self.move(_FACTOR * self.start) / ((_FACTOR - 1.0) * self.start)
         form, moves = self.model.form, []
         for factor in _CHECKS:
             try:
                 moves.append((factor - 1.0, self.move(factor * self.start)))
-            except InputError:  # beyond what the parameter may be
+            except InputError:  # the parameter may not have this value
                 continue
         if all(abs(move - rate * self.start * step) <= _ROUNDED * abs(rate * self.start) for step, move in moves):
             return self.slope.times(rate).slope(form, self.name, self.start, self.start, float, True)
@@ -176,7 +194,10 @@ def _pieces_at(model: ParametrisedModel, base: _Pieces, name: str) -> _Pieces:
 
 @dataclass(frozen=True, eq=False)
 class _Pieces:
-    """The numbers of a form as sparse matrices, in the order P, (q, r), bounds, rows."""
+    """The numbers of a form as sparse matrices: P, (q, r), lower and upper bounds, then F and g of each constraint.
+
+    ``structure`` (blocks, cones, finite bounds, integers) must agree for two forms to be compared.
+    """
 
     structure: object
     parts: tuple[sp.csr_array, ...]
@@ -202,7 +223,7 @@ class _Pieces:
         return _Pieces(self.structure, tuple(sp.csr_array(factor * part) for part in self.parts))
 
     def dot(self, other: _Pieces) -> float:
-        """Sum of the products of all numbers."""
+        """Return the inner product of all numbers."""
         return float(sum((a * b).sum() for a, b in zip(self.parts, other.parts, strict=True)))
 
     def near(self, other: _Pieces) -> bool:
@@ -213,7 +234,7 @@ class _Pieces:
     def slope(
         self, form: StandardForm, name: str, start: float, value: float, multiplier: Callable[[float], float], affine: bool
     ) -> Slope:
-        """Return the pieces, which are differences, as a slope."""
+        """Return these pieces, derivatives by m, as a slope."""
         P, objective, lower, upper, *rows = self.parts
         q = objective.toarray().ravel()
         changed = {}

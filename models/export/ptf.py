@@ -1,10 +1,10 @@
 r"""Reader and writer of PTF files, MOSEK's readable format: linear rows, second-order, rotated and semidefinite cones, integers.
 
-The format quotes any name, so ours stand in the file as they are; the sidecar holds only shapes and grouping. Semidefinite
-rows are MOSEK's ``SVECPSD``: svec scaling as ours, the *lower* triangle stacked by columns, so rows are re-sorted and every
-number is exact. MOSEK writes no quadratic objective in this format and refuses one
-(`models.program.bridges.EpigraphBridge` makes it a rotated cone). Matrix variables of files by others are read: their entries of
-the lower triangle are variables ``X[i,j]``, in a semidefinite cone.
+The format can quote any name, so the form's names stand in the file unchanged; the sidecar holds shapes and grouping.
+Semidefinite rows are MOSEK's ``SVECPSD``: a svec scaled as in `models.program.cones`, but of the *lower* triangle stacked by
+columns, so rows are re-sorted and every number is exact. MOSEK writes no quadratic objective in this format and refuses one
+(`models.program.bridges.EpigraphBridge` makes it a rotated cone). Matrix variables of files by others are read: their entries
+of the lower triangle are variables ``X[i,j]``, in a semidefinite cone.
 """
 
 from __future__ import annotations
@@ -27,12 +27,16 @@ from .file_programs import ConicProgram, StatedObjective, matrix_of_entries
 from .layout import Layout
 from .mosek_task import mosek_svec_order
 
+#: The format's names of cones.
 _DOMAINS: dict[type[Cone], str] = {SecondOrder: "QUAD", RotatedSecondOrder: "RQUAD", PSD: "SVECPSD"}
+#: A name that is written without quotes.
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.!|-]*")
+#: Patterns of a name, a number, a term <combination; matrix variable>, and any term of an expression.
 _NAME = r"'(?:[^'\\]|\\.)*'|[@A-Za-z_][\w.!|@-]*"
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _MATRIX_TERM = rf"<(?P<combination>(?:'(?:[^'\\]|\\.)*'|[^;'])*);\s*(?P<matrix>{_NAME})\s*>"
 _TERM = re.compile(rf"\s*(?:(?P<sign>[+-])|(?P<number>{_NUMBER})|(?P<name>{_NAME})|{_MATRIX_TERM})")
+#: Patterns of a symmetric matrix, of its entries, and of the first line of a variable or constraint.
 _SYMMETRIC = re.compile(rf"(?P<name>{_NAME})\s+SYMMAT\s*\(\s*(?P<order>\d+)\s*\)(?P<entries>.*)", re.DOTALL)
 _ENTRY = re.compile(r"\s*\(\s*(\d+)\s*,\s*(\d+)\s*,([^()]*)\)")
 _HEAD = re.compile(rf"(?P<name>{_NAME})\s*(?:\[(?P<set>[^\]]*)\])?(?P<rest>.*)", re.DOTALL)
@@ -63,7 +67,7 @@ class _PTF(FileFormat):
 
 
 def _quoted(name: str) -> str:
-    """A plain name, or one in quotes with everything unusual as bytes."""
+    """Return a plain name unchanged, another one in quotes with unusual characters as bytes."""
     if _PLAIN.fullmatch(name):
         return name
     escaped = "".join(chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\x{byte:02x}" for byte in name.encode("utf-8"))
@@ -115,7 +119,7 @@ def _conic(c: Constraint, x: list[str]) -> Iterator[str]:
 
 
 def _file_order(cone: Cone) -> IntArray:
-    """Return, for each row of a cone in the file, its row in our order."""
+    """Return, for each row of a cone in the file, its row in the form."""
     return mosek_svec_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
 
 
@@ -177,7 +181,7 @@ class _Index:
             entries[place] = parse_number(value.strip(), "an entry")
 
     def row(self, text: str) -> tuple[dict[int, float], float]:
-        """Coefficients and constant of an expression."""
+        """Return coefficients and constant of an expression."""
         entries: dict[int, float] = {}
         constant = 0.0
         for coefficient, term in _terms(text):
@@ -195,7 +199,10 @@ class _Index:
         return self.number[_unquoted(name)]
 
     def _matrix(self, combination: str, name: str) -> Iterator[tuple[int, float]]:
-        """Columns and coefficients of <Σ a_k M_k; X>: an entry off the diagonal counts twice."""
+        """Yield columns and coefficients of <Σ a_k M_k; X>, the inner product of a matrix variable with symmetric matrices M_k.
+
+        An entry off the diagonal counts twice.
+        """
         if _unquoted(name) not in self.matrices:
             raise DataError(f"{_unquoted(name)!r} is not among the file's matrix variables")
         first, order = self.matrices[_unquoted(name)]
@@ -209,7 +216,7 @@ class _Index:
                 yield first + i * (i + 1) // 2 + j, coefficient * value * (1.0 if i == j else 2.0)
 
     def cones(self) -> Iterator[Constraint]:
-        """One semidefinite cone for each matrix variable."""
+        """Yield one semidefinite cone for each matrix variable."""
         n = len(self.number)
         for name, (first, order) in self.matrices.items():
             low, high = svec_indices(order)
@@ -286,7 +293,7 @@ def _program(source: InputFile) -> ConicProgram:
 
 
 def _uncommented(line: str) -> str:
-    """The line without what follows a # outside quotes."""
+    """Return the line up to the first # outside quotes."""
     match = re.match(r"(?:'(?:[^'\\]|\\.)*'|[^#'])*", line)
     return line if match is None else line[: match.end()].rstrip()
 

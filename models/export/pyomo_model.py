@@ -14,19 +14,28 @@ from ..program.exponential_cones import Exponential, Power
 from ..program.form import Block, Constraint, StandardForm
 from .cone_rows import ConeRows, IndicatorRows, bilinear_rows, indicator_rows, quadratic_cones
 
+#: Cones that the export takes.
 _TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power, Indicator, Bilinear)
 
 
 def to_pyomo(form: StandardForm) -> Any:
     """Return the form as a ``pyomo.environ.ConcreteModel`` (always a minimisation, as the form is).
 
-    Each block is a ``Var`` of its label, indexed as `Block.names` (a symmetric block: its svec entries at (i, j),
-    i ≤ j); each constraint a ``Constraint`` of its label, indexed by row, or by cone for the quadratic constraints of
-    a stack of second-order cones or bilinear rows, whose auxiliary variables and linking equations (`quadratic_cones`) are
-    ``<label>_value`` and ``<label>_link``, indexed by row; the objective is ``objective``. Exponential cones are
-    y e^{x/y} ≤ z, and power cones two inequalities, for z and -z, with such variables for divisors and powers. Indicators are a
-    ``Disjunction`` of ``pyomo.gdp`` of their label, of the disjuncts ``<label>_on`` (the switch has its value and the row holds)
-    and ``<label>_off`` (it has the other one): ``TransformationFactory("gdp.bigm")`` and its kin make rows of them.
+    Each block is a ``Var`` of its label, indexed as `Block.names` (a symmetric block: its svec entries at (i, j), i ≤ j); each
+    constraint a ``Constraint`` of its label, indexed by row, or by cone for the quadratic constraints of a stack of
+    second-order cones or bilinear rows, whose auxiliary variables and linking equations (`quadratic_cones`) are
+    ``<label>_value`` and ``<label>_link``, indexed by row; the objective is ``objective``. Exponential cones are y e^{x/y} ≤ z,
+    and power cones two inequalities, for z and -z, with such variables for divisors and bases of powers. Indicators are a
+    ``Disjunction`` of ``pyomo.gdp`` of their label, of the disjuncts ``<label>_on`` (the switch has the value at which the row
+    must hold, and the row holds) and ``<label>_off`` (the switch has its other value). ``TransformationFactory("gdp.bigm")``
+    and other transformations turn them into rows.
+
+    Raises
+    ------
+    ExportError
+        Semidefinite cones, a label that Pyomo does not take, or a switch that is no binary variable.
+    MissingPackageError
+        Pyomo is not installed.
     """
     unsupported = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if unsupported:
@@ -101,14 +110,14 @@ def _linear(coefficients: FloatArray, variables: list[Any]) -> Any:
 
 
 def _products(c: Constraint, x: list[Any]) -> list[Any]:
-    """F x row by row."""
+    """Return F x row by row."""
     F = c.F
     spans = [slice(F.indptr[i], F.indptr[i + 1]) for i in range(c.rows)]
     return [_linear(F.data[span], [x[j] for j in F.indices[span]]) for span in spans]
 
 
 def _rows(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:
-    """Linear rows; one without variables is decided here, for Pyomo has no trivial constraints."""
+    """Add linear rows; one without variables is decided here, since Pyomo has no constraints without variables."""
     equal = isinstance(c.cone, Zero)
     products, filled = _products(c, x), np.diff(c.F.indptr)
 
@@ -122,7 +131,7 @@ def _rows(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:
 
 
 def _cones(pyo: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
-    """Auxiliary variables with their equations, and one quadratic constraint for each cone of the stack."""
+    """Add auxiliary variables with their equations, and one quadratic constraint for each cone of the stack."""
     c = rows.constraint
     linked = rows.linked.tolist()
     if linked:
@@ -141,7 +150,7 @@ def _cones(pyo: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
 
 
 def _bilinear(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:
-    """One quadratic constraint t - a'b ≥ 0 or = 0 for each row of the stack."""
+    """Add one quadratic constraint t - a'b ≥ 0 or = 0 for each set of the stack."""
     rows = [product + float(g) for product, g in zip(_products(c, x), c.g, strict=True)]
 
     def rule(_: Any, k: int) -> Any:
@@ -154,7 +163,7 @@ def _bilinear(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:
 
 
 def _disjunctions(pyo: Any, model: Any, switches: IndicatorRows, x: list[Any]) -> None:
-    """Either the switch has its value and the row holds, or it has the other value."""
+    """Add the disjunctions of indicators: the switch has its active value and the row holds, or it has the other value."""
     from pyomo.gdp import Disjunct, Disjunction
 
     c, pairs = switches.constraint, range(switches.binary.size)
@@ -165,7 +174,7 @@ def _disjunctions(pyo: Any, model: Any, switches: IndicatorRows, x: list[Any]) -
         disjunct.switch = pyo.Constraint(expr=x[switches.binary[k]] == float(switches.active[k]))
         if filled[row]:
             disjunct.row = pyo.Constraint(expr=products[row] >= -float(c.g[row]))
-        elif c.g[row] < 0.0:  # no point: Pyomo has no constraints without variables
+        elif c.g[row] < 0.0:  # the row holds nowhere, and Pyomo has no constraints without variables
             disjunct.deactivate()
 
     def off(disjunct: Any, k: int) -> None:
@@ -178,7 +187,7 @@ def _disjunctions(pyo: Any, model: Any, switches: IndicatorRows, x: list[Any]) -
 
 
 def _transcendental(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:
-    """y e^{x/y} ≤ z, or |z| ≤ x^α y^{1-α} as two constraints; bounded variables stand for y, and for x of power cones."""
+    """Add y e^{x/y} ≤ z, or |z| ≤ x^α y^{1-α} as two constraints; variables ≥ 0 stand for y, and for x of power cones."""
     products, filled = _products(c, x), np.diff(c.F.indptr)
     power = isinstance(c.cone, Power)
     bases = [i for i in range(c.rows) if (filled[i] or c.g[i] <= 0.0) and (i % 3 < 2 if power else i % 3 == 1)]
@@ -204,7 +213,7 @@ def _transcendental(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:
 
 
 def _objective(form: StandardForm, x: list[Any]) -> Any:
-    """½x'Px + q'x + r: the diagonal once, the upper triangle twice halved."""
+    """Return ½x'Px + q'x + r, with a square ½P_ii x_i² for each i and a product P_ij x_i x_j for each i < j."""
     from pyomo.core.expr.numeric_expr import SumExpression
 
     touched = np.flatnonzero(form.q)

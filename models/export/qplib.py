@@ -1,7 +1,7 @@
 """Reader and writer of QPLIB files: objective ½x'Px + q'x + r, linear and quadratic rows, bounds, integers.
 
-Names in files of others are read. Names of a form go to the sidecar file (`models.export.layout`): no file of the QPLIB library
-has names, and other readers refuse them.
+Names in files that other programs wrote are read. Names of a form go to the sidecar file (`models.export.layout`), since other
+readers refuse names.
 """
 
 from __future__ import annotations
@@ -67,12 +67,16 @@ class _QPLIB(FileFormat):
 
 
 def _word(name: str) -> str:
-    """A name on one line and without the sign of comments."""
+    """Return a name on one line and without #, the sign of comments."""
     return "_".join(name.replace("#", " ").split()) or "program"
 
 
 def _kind(flat: FlatProgram, nonconvex: bool) -> str:
-    """Three letters: objective (linear, diagonal convex, convex, quadratic), variables (continuous, integer, general), rows."""
+    """Return the format's three letters.
+
+    Objective: L (linear), D (convex and diagonal), C (convex) or Q; variables: C (continuous), I (integer) or G (both); rows: B
+    (bounds alone), L (linear) or Q (quadratic).
+    """
     objective = "L"
     if flat.P is not None and flat.P.nnz:
         diagonal = abs(flat.P - sp.diags_array(flat.P.diagonal())).sum() == 0
@@ -83,7 +87,7 @@ def _kind(flat: FlatProgram, nonconvex: bool) -> str:
 
 
 def _products(flat: FlatProgram) -> Iterator[str]:
-    """Lower triangles of Q of the rows ½x'Qx + a'x ≤ b, which come behind the linear ones."""
+    """Yield the lines of the lower triangles of Q of the rows ½x'Qx + a'x ≤ or = b, which come after the linear rows."""
     lowers = [sp.coo_array(sp.tril(row.Q)) for row in flat.quadratic_rows]
     yield f"{sum(lower.nnz for lower in lowers)} # number of quadratic terms in all constraints"
     for k, lower in enumerate(lowers, flat.b.size + 1):
@@ -91,7 +95,7 @@ def _products(flat: FlatProgram) -> Iterator[str]:
 
 
 def _infinity(flat: FlatProgram) -> float:
-    """1e20, or more where a finite bound or side is as large."""
+    """Return the number that stands for infinity: 1e20, or ten times the largest finite bound or side if that is more."""
     sides = np.array([row.b for row in flat.quadratic_rows])
     finite = [np.abs(v[np.isfinite(v)]).max(initial=0.0) for v in (flat.lower, flat.upper, flat.b, sides)]
     return max(1e20, 10.0 * max(finite))
@@ -111,7 +115,7 @@ def _vector(values: FloatArray, default: float, noun: str) -> Iterator[str]:
 
 
 class _Reader:
-    """A QPLIB file from its first line to its last: which parts there are follows from the three letters."""
+    """Reader of a QPLIB file from its first line to its last; its three letters (`_kind`) determine which parts it has."""
 
     def __init__(self, source: InputFile) -> None:
         self.source = source
@@ -161,14 +165,14 @@ class _Reader:
         return {k: Q for k, part in entries.items() if (Q := symmetric_matrix(part, n)) is not None}
 
     def _optional(self, size: int) -> None:
-        """A vector that many files end before."""
+        """Read and drop a vector, which is missing at the end of many files."""
         first = next(self.lines, None)
         if first is not None:
             self.lines = chain([first], self.lines)
             self._full(size)
 
     def _names(self, size: int, letter: str) -> tuple[str, ...] | None:
-        """The file's names, ``letter`` with the number where it gives one for others only; None where it gives none."""
+        """Return the file's names; None if it has none. An entry without a name gets ``letter`` and its number."""
         names = [f"{letter}{k + 1}" for k in range(size)]
         count = parse_integer(next(self.lines, ["0"])[0])
         for _ in range(count):

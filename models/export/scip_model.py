@@ -32,9 +32,17 @@ _TERMS = 4096
 def to_scip(form: StandardForm) -> Any:
     """Return the form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).
 
-    SCIP takes linear objectives: a quadratic one goes to its epigraph (`models.program.bridges.EpigraphBridge`). Variables come
-    in the order of x under the form's names, then the auxiliary variables of the second-order cones (`quadratic_cones`) under
-    their rows' names. Indicators are SCIP's own, whose slack variables come last. ``model.data`` is the list of all variables.
+    SCIP takes linear objectives: a quadratic one is replaced by its epigraph (`models.program.bridges.EpigraphBridge`).
+    Variables come in the order of x under the form's names, then the auxiliary variables of the second-order cones
+    (`quadratic_cones`) under their rows' names. Indicators are SCIP's own, whose slack variables come last. ``model.data`` is
+    the list of all variables.
+
+    Raises
+    ------
+    ExportError
+        Semidefinite cones.
+    MissingPackageError
+        PySCIPOpt is not installed.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:
@@ -81,7 +89,7 @@ def to_scip(form: StandardForm) -> Any:
 
 def change_scip(model: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
     """Turn the model of ``old`` (with a linear objective) into that of ``form``, which differs in ``parts``: of q, r, bounds, and
-    F and g of the linear constraints. A model that was solved goes back to its stage before; its solutions stay as starts.
+    F and g of the linear constraints. A solved model returns to the stage before the solve and keeps its solutions as starts.
     """
     import pyscipopt
 
@@ -150,7 +158,7 @@ def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None =
 
 
 def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
-    """Auxiliary variables with their equations, and one quadratic constraint for each cone of the stack."""
+    """Add auxiliary variables with their equations, and one quadratic constraint for each cone of the stack."""
     c, names = rows.constraint, rows.constraint.names()
     for row, expression in zip(rows.linked, _affine(pyscipopt, c, x, rows.linked), strict=True):
         x.append(model.addVar(names[row], lb=0.0 if rows.head[row] else None, ub=None))

@@ -1,12 +1,13 @@
 """Reader and writer of SDPA sparse files (.dat-s): min c'x such that X = Σ x_i F_i - F_0 ⪰ 0, X block diagonal.
 
-A block of negative size is a diagonal matrix, hence inequalities. Rows and bounds of a form are one diagonal block; an equality
-is the row and its negative, since the format has none. Integers are listed behind ``*INTEGER``, as SCIP-SDP and MathOptInterface
-do. Entries off the diagonal are those of the matrix: svec's √2 is divided out to 34 digits, as in CBF. A constant of the
-objective is the cost of a last variable that is fixed at 1.
+A block of negative size is a diagonal matrix, whose entries are inequalities. Linear rows and bounds of a form are one diagonal
+block; an equality is written as two inequalities, since the format has no equalities. Integers are listed behind ``*INTEGER``, as
+SCIP-SDP and MathOptInterface do. Entries off the diagonal are those of the matrix: svec's √2 is divided out to 34 digits, as in
+CBF (`models.export.cbf`). A constant of the objective is the cost of a last variable that is fixed at 1.
 
-Punctuation ({, }, parentheses, commas) is blank; text may stand behind the sizes; exponents may have FORTRAN's D. An entry of
-the lower triangle is its mirror image; a second entry of one place is refused, since readers differ on it.
+Punctuation ({, }, parentheses, commas) is read as blanks; text may stand behind the sizes; exponents may have FORTRAN's D. An
+entry of the lower triangle stands for its mirror image; a second entry of one place is refused, since other readers differ on
+it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from .file_formats import FileFormat, InputFile, is_number, number_text, parse_n
 from .file_programs import ConicProgram
 from .layout import Layout
 
+#: Punctuation that counts as blank, a whole number, and beginnings of comments.
 _PUNCTUATION = str.maketrans("{}(),", "     ")
 _WHOLE = re.compile(r"[+-]?\d{1,15}", re.ASCII)
 _COMMENTS = ('"', "*")
@@ -67,7 +69,7 @@ class _SDPA(FileFormat):
 
 
 def _with_constant(form: StandardForm) -> StandardForm:
-    """The form with the constant of its objective as the cost of a last variable, which is fixed at 1."""
+    """Return the form with the constant of its objective as the cost of a last variable, which is fixed at 1."""
     if not form.r:
         return form
     constraints = tuple(
@@ -85,7 +87,7 @@ def _with_constant(form: StandardForm) -> StandardForm:
 
 
 def _scalar_rows(form: StandardForm) -> sp.csr_array:
-    """Rows (F, g) ≥ 0: those of linear constraints, the negatives of equalities, then bounds."""
+    """Return (F, g) of rows F x + g ≥ 0: linear constraints, the negatives of equalities, then bounds."""
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)) and c.rows]
     pieces = [sp.hstack([c.F, c.g[:, None]]) for c in linear]
     pieces += [sp.hstack([-c.F, -c.g[:, None]]) for c in linear if isinstance(c.cone, Zero)]
@@ -122,16 +124,16 @@ def _blocks(constraints: list[Constraint], block: int) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class MatrixProgram:
-    """The content of an SDPA file, as it stands.
+    """The content of an SDPA file, without any conversion.
 
     Parameters
     ----------
     costs : ndarray (n,)
-        c.
+        c of the objective c'x.
     sizes : list of int
         Orders of the blocks; negative for diagonal blocks.
     entries : list of MatrixEntry
-        Entries of F_0, .., F_n, in the order of the file.
+        Entries of F_0, .., F_n, of the upper triangle, in the order of the file.
     """
 
     costs: FloatArray
@@ -140,7 +142,13 @@ class MatrixProgram:
 
 
 def read_matrices(path: Path) -> MatrixProgram:
-    """Read the matrices of an SDPA file without the scaling that `read_form` applies."""
+    """Return the matrices of an SDPA file without svec's scaling, which `read_form` applies.
+
+    Raises
+    ------
+    DataError
+        A line that is not understood; the error has its number.
+    """
     source = InputFile(path)
     reader = _Reader(source)
     try:
@@ -196,7 +204,7 @@ class _Reader:
         return np.array([parse_number(word, "a cost") for word in self._numbers(n, "costs")], dtype=np.float64), sizes
 
     def program(self, layout: Layout | None) -> ConicProgram:
-        """Return the program; with the layout of a form that we wrote, its equalities are recombined from their two halves."""
+        """Return the program; with the layout of a form, the second halves of its equalities and its constant's variable go."""
         q, sizes = self.head()
         n = q.size
         lengths = [-size if size < 0 else svec_size(size) for size in sizes]
@@ -293,7 +301,7 @@ def _block_size(word: str) -> int:
 
 
 def _without_negatives(pieces: list[Constraint], layout: Layout) -> list[Constraint]:
-    """The pieces without the negatives of the layout's equalities, which follow its linear rows."""
+    """Return the pieces without the negatives of the layout's equalities, which follow its linear rows."""
     linear = [cone for _, cone, _ in layout.constraints if isinstance(cone, (Zero, Nonnegative))]
     equal = np.concatenate([np.full(cone.rows, isinstance(cone, Zero)) for cone in linear]) if linear else np.zeros(0, dtype=bool)
     if not equal.any():
@@ -312,7 +320,7 @@ def _without_negatives(pieces: list[Constraint], layout: Layout) -> list[Constra
 
 
 def _without_constant(pieces: list[Constraint]) -> list[Constraint]:
-    """The pieces without the last variable, which two rows fix at 1."""
+    """Return the pieces without the last variable and the two rows that fix it at 1."""
     narrowed = []
     fixed: list[tuple[float, float]] = []
     for c in pieces:

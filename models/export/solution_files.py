@@ -1,8 +1,8 @@
 """Reader of solution files of Gurobi, SCIP, HiGHS, CPLEX, CBC, MOSEK, AMPL and MIPLIB, which are recognised by their content.
 
-Values come back by our labels. A file knows our names as they are (models handed over by `to_gurobi`, `to_mosek`, .ptf, .nl)
-or in the plain spelling of .lp and .mps files; names that are not ours (auxiliary variables of the solver's translation) are
-counted and left out.
+Values are returned by the form's labels. A file has the form's names unchanged (for models of `to_gurobi` and `to_mosek`, .ptf
+and .nl files) or in the plain spelling of .lp and .mps files (`models.export.lp.plain_names`). Other names, of auxiliary
+variables of the solver's translation, are counted and left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .layout import Layout
 from .lp import plain_names
 from .mosek_task import MatrixVariables, mosek_svec_order
 
-#: What follows the name of a row with two sides where it is the row from above: of files, and of packages.
+#: Endings of the name of the upper side of a two-sided row, which is a row of its own in the form: of files, and of packages.
 _OTHER_SIDES = (" (other side)", " upper")
 
 
@@ -46,7 +46,7 @@ class FilePoint:
     reduced : ndarray (n,), optional
         Reduced costs ζ, in the same signs.
     objective, bound : float, optional
-        As the file states them, in the form's sense, a minimisation.
+        Objective and bound that the file states, turned into the sense of the form's minimisation.
     unknown_variables : int
         Variables of the file that the form does not have.
     """
@@ -63,7 +63,7 @@ class FilePoint:
 
 @dataclass
 class _Tables:
-    """The file's own tables, by the file's own names; ``zeros`` where variables at zero are left out."""
+    """The tables of a file by the file's names; with ``zeros`` variables that it leaves out are zero."""
 
     solver: str
     status_text: str = ""
@@ -72,14 +72,20 @@ class _Tables:
     rows: dict[str, float] | None = None
     cones: dict[str, list[float]] = field(default_factory=dict)
     matrices: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  #: value and multiplier of each entry
-    multipliers: dict[str, FloatArray] = field(default_factory=dict)  #: in our order, by label, where they are not in `cones`
+    multipliers: dict[str, FloatArray] = field(default_factory=dict)  #: of matrix variables' cones, by label, in the form's order
     objective: float | None = None
     bound: float | None = None
     zeros: bool = False
 
 
 def read_point(form: StandardForm, path: str | Path) -> FilePoint:
-    """Return the content of a solution file of any of these solvers, which its first lines tell."""
+    """Return the content of a solution file; the solver that wrote it is recognised by the file's first lines.
+
+    Raises
+    ------
+    DataError
+        A file of no known kind, or one that does not fit the form.
+    """
     source = Path(path)
     lines = read_bytes(source).decode("utf-8", "replace").splitlines()
     try:
@@ -111,7 +117,7 @@ def names_in_file(form: StandardForm, program: Path) -> list[str]:
 
 
 def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
-    """The tables with MOSEK's matrix variables as the columns and cones of the form that they stand for."""
+    """Return the tables with MOSEK's matrix variables as the columns and cones of the form that they stand for."""
     matrices = MatrixVariables(form)
     unknown = [name for name in matrices.names if name not in tables.matrices]
     if unknown:
@@ -125,7 +131,7 @@ def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
 
 
 def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
-    """The tables by the form's names, whichever spelling the file has.
+    """Return the tables in the order of the form, whichever spelling of its names the file has.
 
     MOSEK writes X1, X2, ... for all variables where the name of one has blanks.
     """
@@ -156,10 +162,9 @@ def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
 
 
 def _sense(form: StandardForm, x: FloatArray | None, objective: float | None) -> float:
-    """Return -1 if the file states its numbers as a maximum, 1 if as the minimum that our files state.
+    """Return -1 if the file states the objective of a maximised model, 1 if it states the form's, a minimisation.
 
-    A solver may have read the program that the form came from, or the file that was written of the form: the objective at the
-    point tells which.
+    A solver may have read a file that maximises or a model that minimises (`to_gurobi`): the objective at the point tells which.
     """
     if not form.maximise or x is None or objective is None:
         return 1.0
@@ -173,11 +178,11 @@ def _spelling(names: list[str], form_names: Mapping[str, object]) -> list[str]:
 
 
 def _multipliers(form: StandardForm, tables: _Tables, sign: float) -> dict[str, FloatArray] | None:
-    """z by label; None where some constraint has none in the file (cones written as quadratic constraints).
+    """Return z by label; None where some constraint has none in the file (cones written as quadratic constraints).
 
-    A row of the form is ≥ 0, whatever side the row of the file has, so its multiplier is the size of the file's. A row with two
-    sides has one number in the file: in a minimisation positive where the row from below holds with equality, else negative.
-    A maximisation has the negatives of a minimisation's multipliers, those of cones too.
+    An inequality of the form is ≥ 0, also where the file's row is ≤, so its multiplier is the absolute value of the file's. A row
+    with two sides has one number in the file: in a minimisation positive where the lower side is active, negative where the upper
+    side is. A maximisation has the negatives of a minimisation's multipliers, those of cones too.
     """
     rows = {name: sign * value for name, value in (tables.rows or {}).items()}
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
@@ -237,14 +242,14 @@ def _state(values: dict[str, float], words: Sequence[str]) -> None:
 
 
 def _miplib(lines: list[str]) -> _Tables:
-    """MIPLIB's files: a name and a number a line, zeros left out, and the objective as ``=obj=``."""
+    """Read MIPLIB's files: a name and a number a line, zeros left out, and the objective as ``=obj=``."""
     tables = replace(_gurobi(lines), solver="unknown", zeros=True)
     tables.objective = tables.values.pop("=obj=")
     return tables
 
 
 def _names_and_numbers(lines: list[str]) -> bool:
-    """Return whether every line but comments is a name and a number, as somebody writes a point by hand."""
+    """Return whether every line but comments is a name and a number, as in a point written by hand."""
     pairs = [line.split() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     return bool(pairs) and all(len(pair) == 2 and is_number(pair[1]) for pair in pairs)
 
@@ -286,7 +291,7 @@ def _highs(lines: list[str]) -> _Tables:
 
 
 def _cplex(lines: list[str]) -> _Tables:
-    """CPLEX's XML; of a pool of solutions the first one, which is the incumbent."""
+    """Read CPLEX's XML; of a pool of solutions the first one, which is the incumbent."""
     root = _xml_tree("\n".join(lines))
     solution = next(root.iter("CPLEXSolution"), None)
     if solution is None:
@@ -313,7 +318,7 @@ def _xml_tree(text: str) -> ElementTree.Element:
 
 
 def _cbc(lines: list[str]) -> _Tables:
-    """CBC's files: index, name, value and reduced cost a line, zeros left out.
+    """Read CBC's files: index, name, value and reduced cost a line, zeros left out.
 
     With its option ``printingOptions all`` the rows come first, with their activities and multipliers, and the index begins again
     at the variables.
@@ -324,7 +329,7 @@ def _cbc(lines: list[str]) -> _Tables:
     parts: list[dict[str, tuple[float, float]]] = [{}]
     last = -1
     for line in lines[1:]:
-        words = line.removeprefix("**").split()  # CBC's mark of what misses its bounds
+        words = line.removeprefix("**").split()  # CBC marks entries that violate their bounds
         if not words:
             continue
         if len(words) < 4:
@@ -405,12 +410,15 @@ def _number(word: str) -> float:
     return 0.0 if word == "NONE" else float(word)
 
 
-#: What AMPL's codes of a solve say, by hundreds.
+#: Meaning of AMPL's codes of a solve, by hundreds.
 _AMPL_STATUS = {0: "solved", 1: "solved?", 2: "infeasible", 3: "unbounded", 4: "limit", 5: "failure"}
 
 
 def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
-    """AMPL's .sol: numbers in the order of the .nl file, whose sidecar tells it; duals are derivatives by the sides."""
+    """Read AMPL's .sol: numbers in the order of the .nl file, which its sidecar records.
+
+    Its dual values are derivatives of the objective with respect to the rows' right-hand sides.
+    """
     start = next(k for k, line in enumerate(lines) if line.strip() == "Options")
     message = " ".join(line.strip() for line in lines[:start] if line.strip())
     options = int(lines[start + 1])
@@ -436,7 +444,7 @@ def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
 
 
 def _maximises(program: Path) -> bool:
-    """Return whether the .nl file of a maximised form maximises, as the writer's files do."""
+    """Return whether the .nl file of a maximised form maximises, as files of `write_form` do; True if the file is missing."""
     return not program.exists() or any(line.startswith("O0 1") for line in read_text(program).splitlines())
 
 
@@ -452,7 +460,7 @@ def _nl_order(form: StandardForm, path: Path) -> np.ndarray:
     return np.array(layout.order)
 
 
-#: The reader of a file, by what one of its first lines begins with.
+#: The reader of a file, by the beginning of one of its first eight lines.
 _READERS: dict[str, Callable[[list[str]], _Tables]] = {
     "PROBLEM STATUS": _mosek, "Model status": _highs, "# Solution for model": _gurobi, "solution status:": _scip,
     "objective value:": _scip, "no solution available": _scip, "=obj=": _miplib, "<CPLEXSolution": _cplex,

@@ -14,7 +14,7 @@ from ...errors import InputError, MissingPackageError
 from ..program.form import StandardForm
 from .source import Recipient, import_source
 
-#: Module and class that read a package's objects and take answers to them, by the package.
+#: Module and class that read a package's objects and write answers to them, by the package.
 _RECIPIENTS = {
     "cvxpy": ("cvxpy", "CVXPYSource"),
     "pyomo": ("pyomo", "PyomoSource"),
@@ -58,14 +58,14 @@ def from_pyomo(model: Any) -> StandardForm:
     Returns
     -------
     StandardForm
-        The same program; `certify` evaluates the source at the point as well.
+        ``mo.solve(form).into(model)`` writes an answer back.
 
     Raises
     ------
     InputError
         Not a concrete model, or not one objective.
     UnsupportedModelError
-        Something that a standard form does not hold; named.
+        A part that a standard form does not hold; the message names it.
     """
     return import_source(_recipient("pyomo", model))
 
@@ -76,17 +76,22 @@ def from_gurobi(model: Any) -> StandardForm:
     Parameters
     ----------
     model : gurobipy.Model
+        Linear and quadratic objective and constraints, convex or not; indicators; continuous, integer and binary variables.
 
     Returns
     -------
     StandardForm
+        ``mo.solve(form).into(model)`` sets an answer as the model's start.
 
     Raises
     ------
+    MissingPackageError
+        gurobipy is not installed.
     InputError
         Not a ``gurobipy.Model``.
     UnsupportedModelError
-        Something that a standard form does not hold (SOS and general constraints, semi-continuous variables); named.
+        A part that a standard form does not hold, such as SOS constraints, general constraints other than indicators and
+        semi-continuous variables; the message names it.
     """
     try:
         source = _recipient("gurobipy", model)
@@ -101,10 +106,12 @@ def from_highs(highs: Any) -> StandardForm:
     Parameters
     ----------
     highs : highspy.Highs
+        Linear or quadratic objective, linear rows, continuous and integer variables.
 
     Returns
     -------
     StandardForm
+        ``mo.solve(form).into(highs)`` sets an answer as the object's solution.
 
     Raises
     ------
@@ -117,7 +124,13 @@ def from_highs(highs: Any) -> StandardForm:
 
 
 def recipient_of(problem: Any) -> Recipient:
-    """Return the object that writes answers back into a problem of another package."""
+    """Return the object that writes answers back into a problem of another package.
+
+    Raises
+    ------
+    InputError
+        An object of no package that answers can be written to.
+    """
     for kind in type(problem).__mro__:
         package = kind.__module__.split(".")[0]
         if package in _RECIPIENTS:

@@ -1,9 +1,10 @@
 """Values of the auxiliary variables that CVXPY adds to a problem, at given values of the problem's own variables.
 
 Modelling packages write |x|, max, norms and squares with auxiliary variables: t ≥ f(x) for a convex f, t ≤ f(x) for a concave
-one, y = Ax + b for an affine one. Where t is as low (as high) as its rows let it, it *is* f(x): then the form's objective and its
-other rows are those of the source. A variable's value is read off once every other variable of the rows that define it is known.
-Definitions without a closed form (eigenvalues, sums of largest entries) stay unknown.
+one, y = Ax + b for an affine one. If t is as low (as high) as its rows allow, it *equals* f(x): then the form's objective and its
+other rows have the values of the source's. A variable's value is computed once every other variable of the rows that define it is
+known. Variables without a closed form (eigenvalues, sums of largest entries) stay unknown. *Definitions* are the form's
+constraints that the package added.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ def complete_auxiliary_values(
 ) -> tuple[FloatArray, BoolArray, FloatArray]:
     """Return x with its auxiliary variables, the mask of the entries that are known, and the sum of absolute terms of each entry.
 
-    Variables of a definition that the completed point violates count as unknown, given ones too. The rounding error of an entry
-    is relative to the sum of its absolute terms.
+    All variables of a definition that the completed point violates count as unknown, the user's included. The rounding error of
+    an entry is relative to the sum of its absolute terms.
 
     Parameters
     ----------
     x : ndarray (n,)
-        Entries that are not known may be anything.
+        The point; entries that are not known are ignored.
     is_known : ndarray of bool (n,)
+        Mask of the entries that are given.
     definitions : sequence of Constraint
         The rows that define auxiliary variables: all but those that the user stated.
     """
@@ -72,7 +74,9 @@ def _met(definitions: Sequence[Constraint], x: FloatArray, is_known: BoolArray) 
 
 
 class _Ends:
-    """The least and largest value of each variable by rows whose other variables are known, whether all its rows are so, and
+    """The least and the largest value of each variable by rows whose other variables are known.
+
+    ``lower_ready`` and ``upper_ready`` tell whether all rows that bound the variable from that side are of this kind; ``size`` is
     the largest Σ|terms| of these rows.
     """
 
@@ -84,7 +88,7 @@ class _Ends:
 
 @dataclass(frozen=True, eq=False)
 class _LinearRows:
-    """F x + g ≥ 0, or = 0 where ``equal``; by rows."""
+    """The linear rows F x + g ≥ 0, or = 0 where ``equal``."""
 
     F: sp.csr_array
     g: FloatArray
@@ -99,7 +103,7 @@ class _LinearRows:
         return cls(F, np.concatenate([np.zeros(0), *(c.g for c in linear)]), equal)
 
     def propagate(self, x: FloatArray, is_known: BoolArray, size: FloatArray, ends: _Ends) -> bool:
-        """Solve equations of one unknown, and note the ends that inequalities leave; return whether an equation was solved."""
+        """Solve equations of one unknown, and record in ``ends`` the bounds by inequalities; return whether one was solved."""
         row = np.repeat(np.arange(self.g.size), np.diff(self.F.indptr))
         unknown = ~is_known[self.F.indices]
         count = np.bincount(row[unknown], minlength=self.g.size)
@@ -124,14 +128,14 @@ class _LinearRows:
 
 @dataclass(frozen=True, eq=False)
 class _Cone:
-    """||T x + τ|| ≤ h'x + η; ``columns`` are the variables in it."""
+    """A second-order cone F x + g, with the head in the first row; ``columns`` are the variables in it, those of F."""
 
     columns: np.ndarray
     F: FloatArray
     g: FloatArray
 
     def propagate(self, x: FloatArray, is_known: BoolArray, size: FloatArray, ends: _Ends) -> None:
-        """Note the ends that the cone leaves to its one unknown variable, or that its unknown ones must wait."""
+        """Record in ``ends`` the bounds of the cone's only unknown variable, or that several unknown ones are not ready."""
         unknown = np.flatnonzero(~is_known[self.columns])
         heads = self.F[0, unknown]
         if unknown.size > 1:
@@ -149,7 +153,10 @@ class _Cone:
 
 
 def _interval(a: FloatArray, b: FloatArray) -> tuple[float, float]:
-    """Return the t with ||a_1 t + b_1|| ≤ a_0 t + b_0, from a quadratic equation; NaN where there are none."""
+    """Return the interval of t with ||a_1 t + b_1|| ≤ a_0 t + b_0, from a quadratic equation; NaN where it is empty.
+
+    a_0 and b_0 are the first entries of a and b, a_1 and b_1 the others.
+    """
     if not a[1:].any():
         end = (float(np.linalg.norm(b[1:])) - b[0]) / a[0]
         return (end, np.inf) if a[0] > 0.0 else (-np.inf, end)

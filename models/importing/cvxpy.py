@@ -4,8 +4,10 @@ CVXPY canonicalises the problem itself, for a solver that reads exactly what a s
 rows, second-order, semidefinite, exponential and power cones, bounds and integers. Variables and constraints that the user wrote
 keep their names; those that CVXPY adds are called ``cvxpy variable k`` and ``cvxpy rows k``.
 
-CVXPY infers bounds of auxiliary variables from the bounds of expressions, for solvers that take bounded variables, and infers
-them wrongly where 0 meets infinity. A bound that is right is redundant, so none is taken: neither by an import nor by a solver.
+CVXPY infers bounds of auxiliary variables from the bounds of expressions, for solvers that take bounded variables. The bounds are
+wrong where it multiplies 0 by infinity, and redundant otherwise, so that an import ignores them all.
+
+*Canonical* is the program after CVXPY's reductions, min ½x'Px + c'x with b - Ax in cones, whose x stacks matrices by columns.
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ from .auxiliary_variables import complete_auxiliary_values
 from .rows import objective_size, unique_label
 from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Source, Termination
 
+#: Type of the value that `_evaluate` returns.
 _Value = TypeVar("_Value")
 
-#: CVXPY's words for how a solve ended; a point goes in beside the first three.
+#: CVXPY's words for how a solve ended; "user_limit" stands for all others.
 _STATUS = {
     Termination.OPTIMAL: "optimal",
     Termination.INACCURATE: "optimal_inaccurate",
@@ -44,6 +47,7 @@ _STATUS = {
     Termination.INFEASIBLE_OR_UNBOUNDED: "infeasible_or_unbounded",
     Termination.FAILED: "solver_error",
 }
+#: Terminations with which no point is written back.
 _WITHOUT_OPTIMUM = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED, Termination.FAILED)
 
 
@@ -65,7 +69,7 @@ class CVXPYSource(Source, Recipient):
         if empty:
             raise InputError(f"parameters of the CVXPY problem have no value: {', '.join(empty)}", name="problem")
         self._problem: Any = problem
-        # a callback's value is not set: it follows from those of other parameters
+        # the value of a CallbackParam cannot be set: it follows from those of other parameters
         stored = [p for p in problem.parameters() if not isinstance(p, cvxpy.CallbackParam)]
         self._parameters = [(parameter, parameter.value) for parameter in stored]
         if not problem.variables():
@@ -146,7 +150,7 @@ class CVXPYSource(Source, Recipient):
         return Evaluation(objective, objective_size(form, sizes), rows, float(outside[c.user_indices].max(initial=0.0)), remark)
 
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Let CVXPY evaluate its expressions at a point, parameters as they were at the import."""
+        """Let CVXPY evaluate its expressions at a point, with the parameters' values of the time of the import."""
         import cvxpy
 
         problem = self._problem
@@ -163,7 +167,7 @@ class CVXPYSource(Source, Recipient):
         return Evaluation(objective, 0.0, rows, outside)
 
     def point(self) -> FloatArray | None:
-        """Return the current values of the variables, auxiliary ones zero; None if one has no real value."""
+        """Return the current values of the variables, with zero for auxiliary ones; None if a variable has no real value."""
         from cvxpy.reductions.cvx_attr2constr import lower_value
 
         x = np.zeros(self.form.n)
@@ -179,7 +183,7 @@ class CVXPYSource(Source, Recipient):
         return x if self.form.n and np.isfinite(x).all() else None
 
     def _solution(self, x: FloatArray, z: FloatArray | None, objective: float) -> Any:
-        """CVXPY's solution of the problem by its own way back through the reductions."""
+        """Return the answer as CVXPY's solution of the problem, mapped back through CVXPY's reductions."""
         c = self._canonical
         native = np.empty(c.form.n)
         native[c.order] = x
@@ -188,7 +192,7 @@ class CVXPYSource(Source, Recipient):
 
     @contextmanager
     def _at(self, x: FloatArray) -> Iterator[None]:
-        """The problem's variables at a point, its parameters at their values of the import; both as before afterwards."""
+        """Set variables to a point and parameters to their values at the import inside the block; restore both afterwards."""
         leaves = [*self._problem.variables(), *(parameter for parameter, _ in self._parameters)]
         primal = self._solution(x, None, 0.0).primal_vars if self.form.n else {}
         with _cleared_values(leaves):
@@ -205,21 +209,22 @@ _AUXILIARY_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class _Canonical:
-    """The form, and how it belongs to the problem.
+    """The form of a problem, with the maps between both.
 
     Parameters
     ----------
     form : StandardForm
+        The form.
     order : ndarray of int
-        The place in CVXPY's x of each entry of ours (CVXPY stacks matrices by columns).
+        The index in CVXPY's x of each entry of the form's x (CVXPY stacks matrices by columns).
     user_indices : ndarray of int
-        Places of the problem's own variables.
+        Indices in the form's x of the problem's own variables.
     labels : tuple of str
         One for each of the problem's constraints.
     rows : tuple of tuple of int
-        Of each of these constraints, the constraints of the form.
+        For each of these constraints, the indices of the form's constraints that state it.
     equations : mapping of str to bool
-        Whether a constraint's rows are equations, whose sign is not kept.
+        Whether a constraint is an equality, whose rows the reductions may multiply by -1.
     """
 
     form: StandardForm
@@ -230,7 +235,7 @@ class _Canonical:
     equations: Mapping[str, bool]
 
 
-#: The name of the reader among CVXPY's solvers, all of whose names are taken.
+#: The name of the interface among CVXPY's solvers; it must differ from all of theirs.
 _READER = "MARGINOPT"
 
 
@@ -328,19 +333,19 @@ def _cones_of_constraint(piece: Any) -> list[Cone]:
 
 
 def _evaluated(problem: Any) -> Any:
-    """The problem with numbers for its parameters, where CVXPY has no parametrised program for it (DPP)."""
+    """Return the problem, with numbers in place of parameters if it does not obey CVXPY's rules for parameters (DPP)."""
     from cvxpy.reductions.eval_params import EvalParams
 
     return problem if not problem.parameters() or problem.is_dpp() else EvalParams().apply(problem)[0]  # type: ignore[no-untyped-call]
 
 
 def _bounds_are_taken(problem: Any) -> bool:
-    """Return whether bounds may stay bounds: CVXPY cannot reduce those of symmetric or diagonal matrices, which become rows."""
+    """Return whether bounds may stay bounds; False if a symmetric or diagonal matrix has some, which CVXPY must write as rows."""
     return not any(v.attributes["bounds"] is not None and v._has_dim_reducing_attr for v in problem.variables())
 
 
 def _canonicalised(problem: Any, solver: Any) -> Any:
-    """CVXPY's data, chain and inverse data of a problem for a solver."""
+    """Return CVXPY's data, chain and inverse data of a problem for a solver."""
     import cvxpy
 
     try:
@@ -356,7 +361,7 @@ def _canonicalised(problem: Any, solver: Any) -> Any:
 
 
 def _constant(problem: Any) -> _Canonical:
-    """The program of a problem without variables: its value, and one row for each violated constraint."""
+    """Return the program of a problem without variables: its value, and for each constraint a row "violation = 0"."""
     import cvxpy
 
     sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
@@ -420,13 +425,13 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, o
 
 
 def _occurrence(pieces: Sequence[int], k: int, times: int) -> tuple[int, ...]:
-    """The rows of the k-th time that a constraint is among those of the problem."""
+    """Return the part of ``pieces`` for the k-th of ``times`` occurrences of one constraint in the problem."""
     pieces_each = len(pieces) // times
     return tuple(pieces[k * pieces_each : (k + 1) * pieces_each])
 
 
 def _variable_names(problem: Any, inverse: Any) -> dict[int, str]:
-    """The user's names by the ids that variables have after the reductions."""
+    """Return the user's names by the ids that variables have after the reductions."""
     names = {v.id: v.name() for v in problem.variables()}
     for step in inverse[:-1]:
         imaginary = getattr(step, "real2imag", {})  # of variables and of constraints
@@ -453,7 +458,7 @@ def _matrices_of_entries(problem: Any, inverse: Any) -> dict[int, Block]:
 
 
 def _entries(variable: Any, size: int) -> tuple[tuple[int, int], ...] | None:
-    """Return the row and column of each of so many entries that CVXPY keeps of a matrix; None where it keeps all."""
+    """Return row and column of each of the ``size`` entries that CVXPY keeps of a matrix; None where it keeps all."""
     order, attributes = variable.shape[0], variable.attributes
     indices: Sequence[Any] = ()
     if attributes["diag"]:
@@ -470,7 +475,9 @@ def _entries(variable: Any, size: int) -> tuple[tuple[int, int], ...] | None:
 def _blocks(
     program: Any, names: Mapping[int, str], stem: str, matrices: Mapping[int, Block]
 ) -> tuple[tuple[Block, ...], IntArray, IntArray]:
-    """One block for each variable by the user's name, matrices stacked by rows; where CVXPY has each entry; the user's places."""
+    """Return one block for each variable under the user's name, with matrices stacked by rows; the index in CVXPY's x of each
+    entry; and the indices of the user's variables.
+    """
     blocks, order, ranges = [], [], [np.zeros(0, dtype=np.intp)]
     names_in_use: set[str] = set()
     start = 0
@@ -499,19 +506,19 @@ def _bound(side: Any, n: int, sign: float) -> FloatArray:
 
 
 def _symmetric(P: sp.csc_array) -> sp.csc_array:
-    """P from all of it or from its upper triangle."""
+    """Return P from the whole matrix or from its upper triangle."""
     lower_part = sp.tril(P, k=-1)
     return sp.csc_array(P) if lower_part.nnz else sp.csc_array(P + sp.triu(P, k=1).T)
 
 
 def _own_labels(problem: Any, labels: Sequence[str]) -> list[str]:
-    """The user's labels; ``constraint k`` where there is none. Each is there once."""
+    """Return one label for each constraint, all different: the user's, or ``constraint k``."""
     labels_in_use: set[str] = set()
     return [unique_label(label or f"constraint {k}", labels_in_use) for k, label in enumerate(labels)]
 
 
 def _final_ids(problem: Any, inverse: Any) -> list[int]:
-    """The ids that the problem's constraints have after the reductions."""
+    """Return the ids that the problem's constraints have after the reductions."""
     ids = []
     for constraint in problem.constraints:
         current = constraint.id
@@ -526,7 +533,10 @@ def _final_ids(problem: Any, inverse: Any) -> list[int]:
 def _constraints(
     data: Mapping[str, Any], order: IntArray, used_names: set[str], labels: Mapping[int, str], stem: str
 ) -> tuple[tuple[Constraint, ...], dict[int, list[int]]]:
-    """The rows b - Ax in CVXPY's order of cones, one constraint for each of its pieces; and which ones each id has."""
+    """Return the rows b - Ax in CVXPY's order, one constraint for each cone.
+
+    The second result holds the indices of these constraints by the id of CVXPY's canonical constraint.
+    """
     pieces: dict[int, list[int]] = {}
     if data["A"] is None:
         return (), pieces
@@ -560,12 +570,12 @@ def _number(value: Any) -> float:
 
 
 def _unknown(name: str) -> ConstraintValue:
-    """A constraint without a value, which no point is known to meet."""
+    """Return a constraint without a value, with an infinite violation."""
     return ConstraintValue(name, np.full(1, np.nan), float("inf"), np.zeros(1))
 
 
 def _violation(constraint: Any) -> float:
-    """The largest violation of a constraint by CVXPY; infinite where it has none."""
+    """Return the largest violation of a constraint as CVXPY computes it; infinite where a variable has no value."""
     import cvxpy
 
     kinds: Any = cvxpy.constraints
@@ -578,7 +588,7 @@ def _violation(constraint: Any) -> float:
 
 
 def _row(name: str, constraint: Any) -> ConstraintValue:
-    """A constraint at the present values of its variables; without a value where its rows are not those of the form."""
+    """Return a constraint at the current values of its variables; its value is NaN where its rows are not those of the form."""
     import cvxpy
 
     kinds: Any = cvxpy.constraints
@@ -603,16 +613,16 @@ def _row(name: str, constraint: Any) -> ConstraintValue:
 
 
 def _stacked(constraint: Any) -> FloatArray:
-    """The rows of exponential or power cones, one cone after the other."""
+    """Return the rows of exponential or power cones, one cone after the other."""
     return np.vstack([_flat(part.value) for part in constraint.args]).ravel(order="F")
 
 
 def _violated(name: str, constraint: Any) -> ConstraintValue:
-    """A constraint between constants: by how much it is violated."""
+    """Return a constraint between constants with its violation as the value."""
     return ConstraintValue.equal(name, np.array([_violation(constraint)]))
 
 
 def _flat(value: Any) -> FloatArray:
-    """Entries by columns; NaN of one entry where they are not real, so that nothing is compared."""
+    """Return the entries by columns; a single NaN where they are not real, so that they are not compared."""
     entries = value.toarray() if sp.issparse(value) else np.asarray(value)
     return np.full(1, np.nan) if np.iscomplexobj(entries) else np.ravel(entries, order="F").astype(np.float64)

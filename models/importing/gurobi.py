@@ -14,8 +14,9 @@ from .quadratic_rows import QuadraticRow
 from .rows import IndicatorRow, RowProgram, RowSource, indicator_value, side_values, slack_value
 from .source import Evaluation, Recipient, ReturnedAnswer, Termination, binary_restatement
 
-#: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
+#: Parts of a Gurobi model that a standard form does not hold, by the attribute that counts them.
 _REFUSED = {"NumSOS": "SOS constraints", "NumPWLObjVars": "piecewise-linear objectives"}
+#: Bounds of at least this absolute value are infinite to Gurobi.
 _INFINITE = 1e20
 #: Gurobi's status codes.
 _STATUS = {
@@ -37,9 +38,9 @@ _STATUS = {
 class GurobiSource(RowSource, Recipient):
     """A linear, quadratic or mixed-integer program held by a ``gurobipy.Model``, as the source of an import.
 
-    Of general constraints those that are indicators are taken.
-    Gurobi keeps its own results read-only, so an answer goes back as a start: ``Start`` of every variable of a mixed-integer
-    model, else ``PStart`` and ``DStart`` (the change of the objective for one more unit of the right-hand side, as ``Pi``).
+    Indicators are the only general constraints that are read. Gurobi's results are read-only, so an answer is written as a start:
+    ``Start`` of every variable of a mixed-integer model, else ``PStart`` and, with multipliers, ``DStart`` (the change of the
+    objective for one more unit of the right-hand side, as ``Pi``).
     """
 
     package = "Gurobi"
@@ -155,7 +156,7 @@ def _sides(rows: list[Any]) -> tuple[FloatArray, FloatArray]:
 
 
 def _value(expression: Any, x: FloatArray) -> float:
-    """A linear or quadratic expression of gurobipy's at a point."""
+    """Return the value of a linear or quadratic expression of gurobipy at a point."""
     import gurobipy
 
     if isinstance(expression, gurobipy.QuadExpr):
@@ -169,7 +170,7 @@ def _value(expression: Any, x: FloatArray) -> float:
 
 
 def _sum(terms: list[float]) -> float:
-    """The sum of terms; NaN where it is beyond what numbers hold."""
+    """Return the sum of terms, rounded once; NaN where it overflows or has no value."""
     try:
         return math.fsum(terms)
     except (OverflowError, ValueError):
@@ -177,7 +178,10 @@ def _sum(terms: list[float]) -> float:
 
 
 def _switched_violation(model: Any, row: Any, x: FloatArray) -> float:
-    """Return the distance (in the largest entry) to the set of an indicator: its row holds, or its binary switches it off."""
+    """Return the distance (largest entry) of binary and row to the nearest point where the row holds, or the binary is off.
+
+    "Nearest" is in the Euclidean norm, as in `models.program.cones.Indicator`.
+    """
     switch, active, expression, sense, right = model.getGenConstrIndicator(row)
     inactivity = float(1.0 - x[switch.index] if int(active) else x[switch.index])
     slack = _value(expression, x) - right
@@ -194,7 +198,7 @@ def _symmetric(Q: Any) -> sp.csc_array:
 
 
 def _quadratic(model: Any, row: Any) -> QuadraticRow:
-    """½x'Qx + a'x ≤ b, or = b, of one quadratic constraint."""
+    """Return the row ½x'Qx + a'x ≤ b, or = b, of one quadratic constraint."""
     Q, a = model.getQCMatrices(row)
     sign = -1.0 if row.QCSense == ">" else 1.0
     linear = sp.csc_array(a).toarray().ravel()

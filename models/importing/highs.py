@@ -12,6 +12,7 @@ from ..arrays import FloatArray
 from .rows import RowProgram, RowSource, side_values
 from .source import Evaluation, Recipient, ReturnedAnswer, Termination, binary_restatement
 
+#: Bounds of at least this absolute value are infinite to HiGHS (its option ``infinite_bound``).
 _INFINITE = 1e20
 #: HiGHS's model statuses.
 _STATUS = {
@@ -34,8 +35,8 @@ class HighsSource(RowSource, Recipient):
     """A linear, quadratic or mixed-integer linear program held by a ``highspy.Highs`` object, as the source of an import.
 
     Answers go back by ``setSolution``: values, activities, and HiGHS's duals, which are the change of its own objective for one
-    more unit of a row's or a column's bound. HiGHS 1.15.1 keeps the row duals y and puts c + A'y, with the wrong sign of y, in
-    the place of column duals that it is given: the result has the right ones (``reduced``).
+    more unit of a row's or a column's bound. HiGHS 1.15.1 replaces the column duals that it is given by c + A'y, y the row duals,
+    with the wrong sign of y; the result of the solve has the right ones (``reduced``).
     """
 
     package = "HiGHS"
@@ -73,7 +74,7 @@ class HighsSource(RowSource, Recipient):
         low, high, lower, upper = _sides(lp)
         rows = side_values(names, (low, high), (activity - low, high - activity))
         outside = np.maximum(np.maximum(lower - x, x - upper), 0.0)
-        linear = copy.getInfo().objective_function_value if n else lp.offset_  # HiGHS passes the offset of an empty model over
+        linear = copy.getInfo().objective_function_value if n else lp.offset_  # HiGHS ignores the offset of an empty model
         objective = sign * (linear + _quadratic_value(self._highs.getModel().hessian_, x))
         return Evaluation(objective, 0.0, rows, float(outside.max(initial=0.0)))
 
@@ -84,7 +85,7 @@ class HighsSource(RowSource, Recipient):
         return x if solution.value_valid and x.size == self.form.n > 0 and np.isfinite(x).all() else None
 
     def write_back(self, answer: ReturnedAnswer) -> object:
-        """Set the solution, with dual values where there are multipliers, if there is a point; return the model status."""
+        """Set the solution if the answer has a point, with dual values if it has multipliers; return HiGHS's model status."""
         import highspy
 
         status = getattr(highspy.HighsModelStatus, _STATUS[answer.termination])
@@ -110,7 +111,7 @@ class HighsSource(RowSource, Recipient):
 
 
 def _matrix(lp: Any) -> sp.csr_array:
-    """A by rows, from HiGHS's columns or rows."""
+    """Return A by rows, from HiGHS's columns or rows."""
     import highspy
 
     data = (np.asarray(lp.a_matrix_.value_), np.asarray(lp.a_matrix_.index_), np.asarray(lp.a_matrix_.start_))
@@ -155,19 +156,19 @@ def _names(names: Any, kind: str, count: int) -> list[str]:
 
 
 def _sides(lp: Any) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the bounds of rows and columns, without those of refused ones, which HiGHS 1.15.1 keeps."""
+    """Return the bounds of rows and columns; HiGHS 1.15.1 keeps bounds of rows and columns that it refused, which are cut off."""
     m, n = lp.num_row_, lp.num_col_
     return _finite(lp.row_lower_)[:m], _finite(lp.row_upper_)[:m], _finite(lp.col_lower_)[:n], _finite(lp.col_upper_)[:n]
 
 
 def _finite(side: Any) -> FloatArray:
-    """Bounds; what HiGHS counts as infinite (1e20, its option ``infinite_bound``) is infinite."""
+    """Return bounds, infinite from `_INFINITE` on."""
     values = np.asarray(side, dtype=np.float64)
     return np.where(np.abs(values) >= _INFINITE, np.copysign(np.inf, values), values)
 
 
 def _quadratic_value(hessian: Any, x: FloatArray) -> float:
-    """Return ½x'Px from the entries that HiGHS holds; those off the diagonal of a triangle stand for two."""
+    """Return ½x'Px from the entries that HiGHS holds; an entry off the diagonal of a triangle stands for two."""
     import highspy
 
     if not hessian.dim_:
@@ -179,7 +180,7 @@ def _quadratic_value(hessian: Any, x: FloatArray) -> float:
 
 
 def _hessian(hessian: Any, n: int, sign: float) -> sp.csc_array | None:
-    """P from the lower triangle (or the whole) that HiGHS holds."""
+    """Return P times ``sign`` from the lower triangle (or the whole matrix) that HiGHS holds; None for a linear program."""
     import highspy
 
     if not hessian.dim_:

@@ -18,7 +18,7 @@ from ..program.form import StandardForm
 from .rows import RowProgram, RowSource, side_values
 from .source import Evaluation, Recipient, ReturnedAnswer, Termination, import_source
 
-#: Label, matrix, lower and upper sides.
+#: A labelled group of rows: label, matrix, lower and upper sides.
 _Rows: TypeAlias = tuple[str, sp.csr_array, FloatArray, FloatArray]
 
 #: ``status`` of ``linprog`` and ``milp``.
@@ -54,10 +54,11 @@ def from_scipy(
     Parameters
     ----------
     c : array_like (n,)
+        Costs.
     A_ub, b_ub, A_eq, b_eq
         As in ``linprog``: A_ub x ≤ b_ub, labelled ``upper``; A_eq x = b_eq, labelled ``equal``.
     bounds
-        As in ``linprog``, x ≥ 0 where it is not given: a pair, pairs for each variable, or `scipy.optimize.Bounds`.
+        As in ``linprog``, x ≥ 0 by default: a pair, a pair for each variable, or `scipy.optimize.Bounds`.
     integrality : array_like (n,), optional
         0 continuous, 1 integer; SciPy's semi-continuous kinds are refused.
     constraints
@@ -66,12 +67,13 @@ def from_scipy(
     Returns
     -------
     StandardForm
-        One block ``x``. `Result.into` fills an `OptimizeResult` from a result of it.
+        One block ``x``. `Result.into` fills an `OptimizeResult` from a result for this form.
 
     Raises
     ------
     InputError
-        Shapes that do not fit, or a kind of variable that is not taken.
+        Shapes that do not fit, a matrix without its side or the reverse, numbers that are not finite (sides and bounds may be
+        infinite), or another kind of variable.
     """
     q = _costs("c", c)
     n = q.size
@@ -85,7 +87,7 @@ def from_scipy(
 
 
 class _Arguments(RowSource):
-    """The arguments of ``linprog`` and ``milp``: SciPy's own classes say what they are at a point."""
+    """The arguments of ``linprog`` and ``milp``, evaluated at points by SciPy's own classes."""
 
     package = "SciPy"
 
@@ -94,7 +96,7 @@ class _Arguments(RowSource):
         self._q, self._parts, self._bounds = q, parts, bounds
 
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Evaluate the objective by the array, rows and bounds by the residuals of SciPy's constraints."""
+        """Evaluate the objective c'x, the rows by the residuals of SciPy's constraints, and the bounds."""
         from scipy.optimize import LinearConstraint
 
         rows, start = [], 0
@@ -114,20 +116,26 @@ class _Arguments(RowSource):
 class SciPyResult(Recipient):
     """The recipient of an answer to a form of `from_scipy`: an `OptimizeResult`, filled as ``linprog`` does.
 
-    ``x``, ``fun``, ``status``, ``success``, and with multipliers ``ineqlin``, ``eqlin``, ``lower`` and ``upper``, whose
-    ``marginals`` are the change of ``fun`` for one more unit of the right-hand side or bound.
+    It gets ``x``, ``fun``, ``status``, ``success`` and ``message``, and with multipliers ``ineqlin``, ``eqlin``, ``lower`` and
+    ``upper``, whose ``marginals`` are the change of ``fun`` for one more unit of the right-hand side or bound.
     """
 
     def __init__(self, target: Any) -> None:
         self._target = target
 
     def check(self, answer: ReturnedAnswer) -> None:
-        """Raise `InputError` for an answer with other blocks than ``x``."""
+        """Check that the answer has the single block ``x``.
+
+        Raises
+        ------
+        InputError
+            Other blocks.
+        """
         if answer.values and set(answer.values) != {"x"}:
             raise InputError(f"this result is no answer to a form of from_scipy: its blocks are {', '.join(answer.values)}")
 
     def write_back(self, answer: ReturnedAnswer) -> int:
-        """Fill the result; return its status."""
+        """Fill the result; return the number of its ``status``."""
         self._fill(answer)
         return _STATUS[answer.termination]
 
@@ -164,14 +172,15 @@ def from_qp(
     Parameters
     ----------
     P : array_like (n, n) or sparse, or None
-        Symmetric; None for a linear program. Whether it is convex is said by ``form.inspect()``.
+        Symmetric; None for a linear program. ``form.inspect()`` reports whether it is positive semidefinite.
     q : array_like (n,)
+        Linear costs.
     G, h
         Rows Gx ≤ h, labelled ``upper``.
     A, b
         Rows Ax = b, labelled ``equal``.
     lb, ub : array_like (n,) or float, optional
-        Bounds; none where they are not given, or None.
+        Bounds; without them the variables are free. None within a list means no bound.
 
     Returns
     -------
@@ -181,8 +190,8 @@ def from_qp(
     Raises
     ------
     InputError
-        Shapes that do not fit, a matrix without its side, P that is not symmetric, numbers that are not finite (bounds may be
-        infinite).
+        Shapes that do not fit, a matrix without its side or the reverse, P that is not symmetric, numbers that are not finite
+        (sides and bounds may be infinite).
     """
     linear = _costs("q", q)
     n = linear.size
@@ -278,7 +287,7 @@ def _bound(bounds: ArrayLike | None, default: float, n: int, name: str) -> Float
 
 
 def _constraints(constraints: Any, n: int) -> list[_Rows]:
-    from scipy.optimize import LinearConstraint  # slow to import, and loaded already where somebody has such an object
+    from scipy.optimize import LinearConstraint  # slow to import
 
     constraint_list: Sequence[Any]
     if constraints is None:
@@ -307,7 +316,7 @@ def _constraints(constraints: Any, n: int) -> list[_Rows]:
 
 
 def _several(constraints: Any) -> bool:
-    """Return whether it is a sequence of constraints, and not one tuple (A, lb, ub), as `milp` tells them apart."""
+    """Return whether ``constraints`` is a sequence of constraints rather than one tuple (A, lb, ub), by the rule of ``milp``."""
     from scipy.optimize import LinearConstraint
 
     return not isinstance(constraints, tuple) or all(isinstance(one, LinearConstraint | tuple) for one in constraints)

@@ -35,9 +35,10 @@ _CONDITIONS = {
 class PyomoSource(RowSource, Recipient):
     """A linear, quadratic or mixed-integer program of a concrete Pyomo model, as the source of an import.
 
-    A solution is written back into the variables. Multipliers go into the model's suffix ``dual`` if it has one that imports, in
-    Pyomo's sign: the change of the objective for one more unit of the right-hand side. Reduced costs go into ``rc``. A variable
-    that is fixed counts as the number that it has; it is in the form, at that number, and nothing is written into it.
+    A solution is written back into the variables. Multipliers go into the model's suffix ``dual`` if it has one that imports,
+    in Pyomo's sign: the change of the objective for one more unit of the right-hand side. Reduced costs go into the suffix
+    ``rc`` under the same condition. A fixed variable is a constant of the rows; the form has it, fixed at its value, and no
+    value is written into it.
     """
 
     package = "Pyomo"
@@ -66,7 +67,7 @@ class PyomoSource(RowSource, Recipient):
                 variable.set_value(value, skip_validation=True)
             objective = _value(model_objective.expr) * (-1.0 if model_objective.sense == pyo.maximize else 1.0)
             bodies, sides = [_value(c.body) for c in self._rows], [_sides(c) for c in self._rows]
-            # differences of Python's numbers: infinite ones less infinite sides warn of nothing
+            # differences of Python's numbers, not NumPy's: infinity minus infinity gives no warning
             below = np.array([body - low for body, (low, _) in zip(bodies, sides, strict=True)])
             above = np.array([high - body for body, (_, high) in zip(bodies, sides, strict=True)])
             low_high = np.array(sides, dtype=np.float64).reshape(-1, 2)
@@ -90,7 +91,7 @@ class PyomoSource(RowSource, Recipient):
         return [(v, number) for v, number, free in zip(self._variables, numbers.tolist(), self._free, strict=True) if free]
 
     def point(self) -> FloatArray | None:
-        """Return the values of the variables; None unless all have one."""
+        """Return the values of the variables; None unless there are variables and all have a value."""
         values = [v.value for v in self._variables]
         return None if not values or any(value is None for value in values) else np.array(values, dtype=np.float64)
 
@@ -163,7 +164,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
 
 
 def _sides(constraint: Any) -> tuple[float, float]:
-    """Return the sides of a constraint; Pyomo refuses those that are no numbers when they are read."""
+    """Return the lower and upper side of a constraint, infinite without one; reading a side that is no number raises an error."""
     import pyomo.environ as pyo
 
     try:
@@ -176,7 +177,7 @@ def _sides(constraint: Any) -> tuple[float, float]:
 
 
 def _quadratic_slacks(constraint: Any) -> list[tuple[float, bool]]:
-    """Return the slacks of a quadratic row as Pyomo evaluates them, lower side first, each with "is an equality"."""
+    """Return the slacks of a quadratic row as Pyomo evaluates them, lower side first, each with True for an equality."""
     body = _value(constraint.body)
     low, high = _sides(constraint)
     if low == high:
@@ -213,7 +214,7 @@ def _refuse_unread(model: Any) -> None:
 def _variables(model: Any) -> list[Any]:
     """Return the model's own variables, then those of other blocks that its rows or objective use.
 
-    Of fixed variables those of the model are among them, if they have a value: they are constants of its rows.
+    Fixed variables are included if they belong to the model and have a value.
     """
     import pyomo.environ as pyo
     from pyomo.core.expr.visitor import identify_variables
@@ -228,9 +229,9 @@ def _variables(model: Any) -> list[Any]:
 
 
 def _bounds(variable: Any) -> tuple[float, float]:
-    """Return both bounds, of a fixed variable its value.
+    """Return both bounds of a variable; of a fixed variable its value, twice.
 
-    Pyomo looks at bounds when they are read: a lower bound of +inf it takes, and then refuses to tell.
+    Pyomo checks bounds when they are read: a lower bound of +inf raises an error only then.
     """
     import pyomo.environ as pyo
 
@@ -255,7 +256,7 @@ class _Expression:
 
 
 class _Expressions:
-    """Reads Pyomo's expressions over a fixed list of variables."""
+    """Reader of Pyomo's expressions over a fixed list of variables."""
 
     def __init__(self, variables: Sequence[Any]) -> None:
         self._n = len(variables)

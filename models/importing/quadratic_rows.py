@@ -1,8 +1,9 @@
 """Conversion of quadratic rows ½x'Qx + a'x ≤ b or = b, as other packages and files hold them, to cones or bilinear rows and back.
 
-A row becomes a rotated cone if Q is positive semidefinite; else a second-order or rotated cone if it is one with non-negative
-head variables; else a bilinear row b - a'x ≥ or = x'Ux, with U the upper triangle of Q and half of its diagonal. The factors of
-such a bilinear row, single variables and rows of U, are *plain products*: Q is read off them exactly.
+An inequality becomes a rotated cone if Q is positive semidefinite; else, if a and b are zero, a second-order or rotated cone
+where it states one, with heads that their bounds keep nonnegative (`quadratic_cone`). Every other inequality and every equality
+becomes a bilinear row b - a'x ≥ or = x'Ux, with U the upper triangle of Q and half of its diagonal, so that x'Ux = ½x'Qx. Such
+a row is x'Ux = Σ_j x_j (Ux)_j, a sum of *plain products* of single variables and rows of U, off which Q is read exactly.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..arrays import FloatArray, IntArray
 from ..program.cones import Bilinear, Cone, RotatedSecondOrder, SecondOrder
 from ..program.form import Constraint, StandardForm
 
-#: Eigenvalues of a quadratic row below this share of the largest count as zero.
+#: Eigenvalues of Q up to this share of the largest, in absolute value, count as zero.
 _ZERO = 1e-12
 
 
@@ -28,10 +29,13 @@ class QuadraticRow:
     Parameters
     ----------
     name : str
+        Name of the row.
     Q : csc_array (n, n)
-        Symmetric.
+        Q, symmetric.
     a : ndarray (n,)
+        Linear coefficients.
     b : float
+        Right-hand side.
     equality : bool
         Whether the row is = b in place of ≤ b.
     """
@@ -68,7 +72,7 @@ def one_sided_quadratic_rows(name: str, Q: sp.csc_array, a: FloatArray, left: fl
 def slack_of(c: Constraint, x: FloatArray) -> float:
     """Return the slack b - a'x - ½x'Qx of a quadratic row at x from its constraint of one cone (`quadratic_cone`).
 
-    ||Rx||² ≤ 2uv and ||Rx||² ≤ t² have differences of twice the slack.
+    The cones ||Rx||² ≤ 2uv and ||Rx|| ≤ t have 2uv - ||Rx||² and t² - ||Rx||² equal to twice the slack.
     """
     v = c.value(x)
     if isinstance(c.cone, Bilinear):
@@ -80,7 +84,10 @@ def slack_of(c: Constraint, x: FloatArray) -> float:
 
 
 def bilinear_stack(rows: Sequence[QuadraticRow]) -> tuple[sp.csr_array, FloatArray, Cone]:
-    """Return F, g and the cone of quadratic rows, all equalities or all inequalities, as bilinear rows with plain products."""
+    """Return F, g and the cone of quadratic rows, all equalities or all inequalities, as bilinear rows with plain products.
+
+    All have as many pairs of factors as the row with the most products; further pairs are zero.
+    """
     n, pieces, uppers = rows[0].a.size, list[sp.csr_array](), [sp.csr_array(row.products()) for row in rows]
     for upper in uppers:
         upper.eliminate_zeros()
@@ -98,9 +105,9 @@ def bilinear_stack(rows: Sequence[QuadraticRow]) -> tuple[sp.csr_array, FloatArr
 
 
 def quadratic_rows(c: Constraint) -> Iterator[QuadraticRow]:
-    """Return the rows of a stack t ≥ or = a'b of bilinear rows, multiplied out.
+    """Return the quadratic rows of a stack of bilinear rows, t ≥ or = a'b with affine t, a and b, multiplied out.
 
-    A row whose products cancel keeps a zero square of the first variable: files know it as a quadratic row by that.
+    A row whose products cancel keeps a stored zero for the square of the first variable, by which files mark it as quadratic.
     """
     assert isinstance(c.cone, Bilinear)
     dim, n = c.cone.dim, c.F.shape[1]
@@ -130,10 +137,11 @@ def _plain(c: Constraint) -> Constraint:
 
 
 def quadratic_cone(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatArray, Cone]:
-    """Return F, g and the cone of a quadratic row: ||c||² ≤ 2uv or ||c|| ≤ t where it is known convex, else a bilinear row.
+    """Return F, g and the cone of a quadratic row: a second-order or rotated cone where it is known convex, else a bilinear row.
 
-    Convex, Q = R'R: ||Rx||² ≤ 2(b - a'x)·1. Else, without linear part and constant: one negative square, ||Rx||² ≤ |Q_tt| t² with
-    t ≥ 0 by its bound; or one negative product, ||Rx||² ≤ 2(|Q_uv| u)v with u, v ≥ 0 by theirs. An equality is bilinear.
+    An inequality with Q = R'R is the rotated cone ||Rx||² ≤ 2(b - a'x)·1. One with a = 0 and b = 0 may be a cone in two other
+    ways: with one negative square, of a variable t ≥ 0, it is ||Rx||² ≤ |Q_tt| t²; with one negative product, of variables u ≥ 0
+    and v ≥ 0, it is ||Rx||² ≤ 2(|Q_uv| u)v. R'R is then Q without that entry; ``lower`` holds the variables' lower bounds.
     """
     return (None if row.equality else _convex(row, lower)) or bilinear_stack([row])
 
@@ -163,7 +171,7 @@ def _convex(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatAr
 
 
 def _heads(Q: FloatArray) -> tuple[int, int] | None:
-    """The one variable with a negative square, twice, or the one pair with a negative product and no squares."""
+    """Return the only variable with a negative square, twice, or else the only pair with a negative product and no squares."""
     squares = np.flatnonzero(np.diag(Q) < 0)
     if squares.size == 1:
         return int(squares[0]), int(squares[0])
@@ -173,7 +181,7 @@ def _heads(Q: FloatArray) -> tuple[int, int] | None:
 
 
 def _factor(Q: FloatArray) -> FloatArray | None:
-    """R with R'R = Q, one row for each eigenvalue that is not zero; None where one is negative."""
+    """Return R with R'R = Q, one row for each eigenvalue that is not zero; None where one is negative."""
     values, vectors = np.linalg.eigh(Q)
     largest = max(float(values.max(initial=0.0)), 0.0)
     if values.min(initial=0.0) < -_ZERO * largest:
@@ -183,6 +191,6 @@ def _factor(Q: FloatArray) -> FloatArray | None:
 
 
 def _spread(R: FloatArray, used: IntArray, n: int) -> sp.csr_array:
-    """Rows over the used variables as rows over all."""
+    """Return rows over the used variables as rows over all n."""
     columns = sp.csr_array((np.ones(used.size), (np.arange(used.size), used)), shape=(used.size, n))
     return sp.csr_array(sp.csr_array(R) @ columns)

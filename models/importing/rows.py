@@ -1,4 +1,8 @@
-"""Import of programs given as rows l ≤ Ax ≤ u, quadratic rows and indicators, as gurobipy, Pyomo, HiGHS and SciPy have them."""
+"""Import of programs given as rows l ≤ Ax ≤ u, quadratic rows and indicators, as gurobipy, Pyomo, HiGHS and SciPy have them.
+
+Rows whose names differ in their index only (``w[3]`` and ``w[4]``, of the *stem* ``w``) become one labelled constraint of the
+form for each kind (=, ≥ or ≤); the upper sides of two-sided rows are a constraint of their own.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,7 @@ class IndicatorRow:
     Parameters
     ----------
     name : str
+        Name of the row.
     binary : int
         Index of the binary variable.
     active : int
@@ -55,13 +60,15 @@ class RowProgram:
     Parameters
     ----------
     name : str
+        Name of the program.
     variables, rows : sequence of str
         Names of the variables and of the linear rows.
     P : csc_array (n, n) or None
-        Symmetric.
+        P of the objective, symmetric.
     q, r : ndarray (n,), float
         Linear part q'x and constant of the objective.
     A : csr_array (m, n)
+        Coefficients of the linear rows.
     row_lower, row_upper : ndarray (m,)
         Sides of the linear rows, row_lower ≤ Ax ≤ row_upper; infinite where there is none.
     lower, upper : ndarray (n,)
@@ -69,7 +76,9 @@ class RowProgram:
     integer : ndarray of bool (n,)
         Variables that must be integers.
     quadratic_rows : sequence of QuadraticRow
+        Rows ½x'Qx + a'x ≤ b or = b.
     indicators : sequence of IndicatorRow
+        Rows that hold where a binary variable has a value.
     maximise : bool
         Whether the package maximises the negative of this objective.
     """
@@ -91,7 +100,13 @@ class RowProgram:
     maximise: bool = False
 
     def import_form(self) -> ImportedForm:
-        """Return the standard form, with the map from its rows to the package's."""
+        """Return the standard form, with the map from its rows to the package's.
+
+        Raises
+        ------
+        InputError
+            A row with the lower side +inf or the upper side -inf.
+        """
         impossible = np.flatnonzero((self.row_lower == np.inf) | (self.row_upper == -np.inf))
         if impossible.size:
             name = self.rows[int(impossible[0])]
@@ -165,14 +180,15 @@ class ImportedForm:
     Parameters
     ----------
     form : StandardForm
+        The form.
     pieces : tuple of ConstraintRows
-        The rows of each of the form's linear constraints, which come first.
+        The package's rows of each linear constraint of the form; these constraints come first.
     names : tuple of str
         Names of the package's linear rows.
     quadratic_rows : tuple of pairs
-        Quadratic rows with the places of their constraints.
+        Each quadratic row with the index of its constraint.
     indicator_places : tuple of int
-        Places of the constraints that hold indicators.
+        Indices of the constraints that hold indicators.
     """
 
     form: StandardForm
@@ -214,8 +230,8 @@ class ImportedForm:
     def row_duals(self, multipliers: Mapping[str, FloatArray]) -> FloatArray:
         """Return the package's dual values: the change of its own objective for one more unit of each row's right-hand side.
 
-        A row a'x ≥ l has z ≥ 0 in the form and dual value z; a row a'x ≤ u is -a'x ≥ -u there and has dual value -z; a program
-        that is maximised has the negatives of both.
+        A row a'x ≥ l has z ≥ 0 in the form and dual value z; a row a'x ≤ u is -a'x ≥ -u in the form and has dual value -z. In a
+        program that is maximised the dual values are the negatives of these.
         """
         prices = np.zeros(self.count)
         for piece in self.pieces:
@@ -229,7 +245,7 @@ class ImportedForm:
 
 
 class RowSource(Source):
-    """A program of another package whose variables are those of its form, one by one."""
+    """A program of another package whose variables are those of its form, in the same order."""
 
     _imported: ImportedForm
 
@@ -263,7 +279,7 @@ def row_values(
 ) -> list[ConstraintValue]:
     """Return the values of rows for the comparison of form and source, one for each of ``places``.
 
-    Rows with ``values`` ≥ 0 (or = 0 if ``equal``) are satisfied. ``upper`` says that a value is that of an upper side.
+    Rows with ``values`` ≥ 0 (or = 0 if ``equal``) are satisfied. With ``upper`` the values are those of upper sides, u - a'x.
     """
     side = "=" if equal else "≤" if upper else "≥"
     sizes = np.zeros(values.size) if sizes is None else sizes
@@ -276,7 +292,7 @@ def side_values(
 ) -> list[ConstraintValue]:
     """Return the values of the rows low ≤ a'x ≤ high for the comparison of form and source, from a'x - low and high - a'x.
 
-    An infinite side is none. The rows are those of the package from number ``first`` on.
+    An infinite side gives no value. The rows are those of the package from number ``first`` on.
     """
     (low, high), (below, above) = sides, slacks
     equal = np.isfinite(low) & (low == high)
@@ -296,7 +312,7 @@ def indicator_value(violation: float) -> ConstraintValue:
 
 
 def slack_value(name: str, slack: float, size: float = 0.0, *, equal: bool = False) -> ConstraintValue:
-    """Return the value of one row whose slack must be ≥ 0, or 0 where ``equal``."""
+    """Return the value of one row whose slack must be ≥ 0, or 0 if ``equal``; ``size`` is the sum of its absolute terms."""
     return (ConstraintValue.equal if equal else ConstraintValue.at_least)(name, np.array([slack]), np.array([size]))
 
 
@@ -319,7 +335,7 @@ def unique_label(label: str, used_names: set[str]) -> str:
 
 
 def _blocks(names: Sequence[str]) -> tuple[Block, ...]:
-    """One block for names ``w[0], w[1], ...`` in a row, if no other one is a w; a block of its own for every other name."""
+    """Return one block for consecutive names ``w[0], w[1], ...`` if no other name has the stem w; else a block for each name."""
     blocks: list[Block] = []
     names_in_use: set[str] = set()
     sizes = Counter(map(_stem, names))
@@ -344,7 +360,7 @@ def _stem(name: str) -> str:
 
 
 def _groups(names: Sequence[str], lower: FloatArray, upper: FloatArray) -> dict[tuple[str, str], list[int]]:
-    """Rows by the stem of their name and by their kind; a row with two sides is in two groups, one without any in none."""
+    """Return the rows by the stem of their name and by kind: a row with two sides is in two groups, a free row in none."""
     groups: dict[tuple[str, str], list[int]] = {}
     for i, name in enumerate(names):
         low, high = np.isfinite(lower[i]), np.isfinite(upper[i])
@@ -358,12 +374,12 @@ def _groups(names: Sequence[str], lower: FloatArray, upper: FloatArray) -> dict[
 
 
 def _with_names(row: Constraint, names: Sequence[str]) -> Constraint:
-    """Return a constraint whose rows have names of their own, if these are different ones and say more than numbers do."""
+    """Return the constraint with these names of its rows, unless they repeat or equal the names that the rows have by default."""
     return row if list(names) == row.names() or len(set(names)) < len(names) else replace(row, given_names=tuple(names))
 
 
 def _switched(indicators: Sequence[IndicatorRow], n: int) -> Iterator[tuple[str, sp.csr_array, FloatArray, Cone]]:
-    """Indicators by the stem of their name; two for a row with two sides."""
+    """Yield stem, F, g and cone of the indicators with names of one stem; a row with two sides gives two indicators."""
     groups: dict[str, list[tuple[sp.csr_array, list[float]]]] = {}
     for row in indicators:
         sign = 1.0 - 2.0 * row.active  # the switch is x, or 1 - x

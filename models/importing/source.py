@@ -1,13 +1,14 @@
 """The interface of imported programs, and the check that the standard form agrees with the program of the other package.
 
-An import is compared with its source: the package evaluates its own objective and constraints at a point, and so does the form.
+The *source* is the program as the package holds it. An import is compared with its source at some points, when it is made and
+when an answer is written back: the package evaluates its own objective and constraints, and the form is evaluated as well.
 
-*The proof of an import: form and source compared at points, when the import is made and when an answer comes.* A form made
-from rows has the source's variables, so both sides are compared number by number. CVXPY's has auxiliary variables: at given
-values of its own variables these take the values of the expressions that they stand for
-(`models.importing.auxiliary_variables`); then objective and stated rows must be the source's. Where the evaluations agree, the
+A form made from rows has the source's variables, so both sides are compared number by number. A form made from a CVXPY problem
+has auxiliary variables: at given values of the problem's variables these take the values of the expressions that they stand for
+(`models.importing.auxiliary_variables`), and then objective and stated rows must be equal. Where the evaluations agree, the
 form's rows cut off none of these points, and no objective differs. A claim of infeasibility is refuted by one point that the
-*source* finds feasible, a bound by one that is also below it.
+*source* finds feasible, a lower bound by a feasible point whose objective is below it. In messages *there* is the source,
+*here* the form.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..program.form import Constraint, StandardForm
 _AGREEMENT_TOLERANCE = 1e-9
 
 
-#: How binaries state what a form does not hold, by words of its names.
+#: Clauses on how binaries state parts of a program that a form does not hold, by words in the names of these parts.
 _BY_BINARIES = {
     ("semi",): "; state x, 0 or in [l, u], by a binary z: l z <= x <= u z",
     (
@@ -63,7 +64,7 @@ class Termination(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class ReturnedAnswer:
-    """An answer to the form, in the form's labels and signs, that is to be written back into another package's object.
+    """An answer for the form, in the form's labels and signs, that is to be written back into another package's object.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class ReturnedAnswer:
     multipliers : mapping of label to array, optional
         z_k by constraint (`models.program.form`); None where the solver gave none.
     reduced : mapping of label to array, optional
-        ζ by block.
+        Reduced costs ζ of the bounds by block (`models.program.form`).
     objective : float
         ½x'Px + q'x + r of the form, which is minimised.
     message : str
@@ -96,10 +97,11 @@ class ConstraintValue:
     Parameters
     ----------
     name : str
+        Name of the constraint, by which form and source are compared.
     value : ndarray
-        What is to be ≥ 0, = 0, or in a cone.
+        Values of its rows, which must be ≥ 0, = 0, or in a cone.
     violation : float
-        Of the constraint, ≥ 0.
+        Violation of the constraint, ≥ 0.
     size : ndarray
         Σ|terms| of each entry; zeros where it is not known.
     """
@@ -127,14 +129,15 @@ class Evaluation:
     Parameters
     ----------
     objective : float
-        NaN where it is not known.
+        Value of the objective in the form's sense; NaN where it is not known.
     size : float
         Σ|terms| of the objective; 0 where it is not known.
     rows : sequence of ConstraintValue
+        Values of the constraints.
     bound_violation : float
-        The largest one, ≥ 0.
+        Largest violation of a bound, ≥ 0.
     remark : str
-        What is wrong with the point itself; empty where nothing is.
+        A sentence on an auxiliary variable outside its bounds; empty without any.
     """
 
     objective: float
@@ -201,11 +204,11 @@ class Source(ABC):
 
     @abstractmethod
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Let the package evaluate its program at its own variables of x; its object is left as it was."""
+        """Let the package evaluate its program at its own variables of x; the package's object is unchanged afterwards."""
 
     @abstractmethod
     def point(self) -> FloatArray | None:
-        """Return the current values of the package's variables; None if one has none."""
+        """Return the current values of the package's variables; None if a variable has no value."""
 
 
 class Recipient(ABC):
@@ -218,10 +221,16 @@ class Recipient(ABC):
 
     @abstractmethod
     def write_back(self, answer: ReturnedAnswer) -> object:
-        """Write values, and dual values in the package's own signs, into its object; return the status in its own terms."""
+        """Write values, and dual values in the package's signs, into its object; return the status in the package's terms."""
 
     def check(self, answer: ReturnedAnswer) -> None:
-        """Raise `InputError` for an answer to another program."""
+        """Check that the answer has the blocks of the object's program.
+
+        Raises
+        ------
+        InputError
+            Blocks with other labels or shapes.
+        """
         shapes = {} if self.source is None else {block.label: block.shape for block in self.source.form.blocks}
         answer_shapes = {label: value.shape for label, value in answer.values.items()}
         if answer.values and shapes != answer_shapes:
@@ -233,11 +242,12 @@ class Recipient(ABC):
             )
 
 
-#: Points at which an import is compared, and rounds of moving one of them outwards until a constraint is violated.
+#: Points inside the bounds at which an import is compared, and most moves outwards of a further one until it violates a
+#: constraint.
 _POINTS, _OUTWARDS = 3, 3
 #: Violation in the source, relative to the size of the point, from which a feasible point of the form contradicts the source.
 _ONE_SIDED = 1e-5
-#: Projections onto the violated rows of one point, and entries of the rows at most.
+#: Most projections of one point onto the violated rows, and most entries of these rows.
 _SWEEPS, _SWEPT = 100, 1_000_000
 
 
@@ -248,15 +258,16 @@ class Import:
     Parameters
     ----------
     source : Source
+        The program of the package.
     points : tuple of ndarray
-        Points at which form and source were compared. The last one is moved outwards, three times at most, until it violates a
-        constraint.
+        Points at which form and source were compared. The last one was moved outwards until it violated a constraint, at most
+        three times.
     evaluations : tuple of Evaluation
-        The source's own evaluations there, at the time of the import.
+        The source's evaluations at these points, at the time of the import.
     disagreement : str
-        The first expression that differs; empty where all agree.
+        A sentence on the first expression that differs; empty if all agree.
     places : ndarray of int or None
-        Where the variables of the source's form are in the x of the model; None where they are x.
+        Indices of the source form's variables in the x of a model that contains it; None if they are x.
     """
 
     source: Source
@@ -278,7 +289,7 @@ class Import:
 
     @property
     def was_compared(self) -> bool:
-        """Return whether the source had values at some point, so that the comparison says something."""
+        """Return whether the source had a value at one of the points; else nothing was compared."""
         return any(values.has_value for values in self.evaluations)
 
     @property
@@ -301,9 +312,10 @@ class Import:
         return own_values.disagreement(package_values) or self._worse_in_source(x, own_values, package_values)
 
     def _worse_in_source(self, x: FloatArray, own_values: Evaluation, package_values: Evaluation) -> str:
-        """Return the violation or the higher cost of a feasible point of the form in the source, where auxiliaries are unknown.
+        """Return a sentence on a feasible point of the form that the source finds infeasible or more expensive; empty if none.
 
-        Whatever values auxiliary variables have at a feasible point of the form, the source has that point, at no higher cost.
+        It covers rows and objectives for which auxiliary variables have no known values. Whatever values they have at a feasible
+        point of the form, the source must have that point, at no higher cost.
         """
         form = self.source.form
         y = self.package_part(x)
@@ -324,7 +336,7 @@ class Import:
         return ""
 
     def package_point(self) -> FloatArray | None:
-        """Return the values of the package's variables; None where the model has other variables than the source's form."""
+        """Return the values of the package's variables; None without values, or in a model that contains the source's form."""
         return self.source.point() if self.places is None else None
 
 
@@ -381,13 +393,16 @@ def _points(source: Source) -> Iterator[FloatArray]:
 
 
 def _inside(form: StandardForm, x: FloatArray) -> FloatArray:
-    """The nearest point within bounds, integers whole."""
+    """Return the nearest point within the bounds, with integer variables rounded."""
     inside = np.clip(np.where(form.integer, np.round(x), x), form.lower, form.upper)
     return np.where(form.integer & np.isfinite(inside), np.round(inside), inside)
 
 
 def near_points(form: StandardForm, starts: Sequence[FloatArray]) -> Iterator[FloatArray]:
-    """Yield the starts inside the bounds, and points near them that projections onto the violated rows find; integers whole."""
+    """Yield the starts, moved inside the bounds, and for each a point that projections onto violated linear rows lead to.
+
+    Integer variables are rounded. No points are yielded if the rows have too many entries.
+    """
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)) and c.rows]
     rows = _Rows.of(linear, form.n)
     if not form.n or rows is None:
@@ -427,7 +442,7 @@ class _Rows:
         return cls(F[nonzero] / norms[nonzero, None], g[nonzero] / norms[nonzero], equal[nonzero])
 
     def step(self, x: FloatArray) -> FloatArray | None:
-        """Return a projection step against the gradient of the squared violations; None where all rows are met."""
+        """Return a step against the gradient of the squared violations; None if it is zero or all rows are satisfied."""
         value = self.F @ x + self.g
         violated = np.where(self.equal, value, np.minimum(value, 0.0))
         if float(np.abs(violated).max(initial=0.0)) <= 1e-3 * _AGREEMENT_TOLERANCE:

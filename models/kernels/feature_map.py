@@ -1,5 +1,6 @@
 """Explicit features Ψ of a kernel matrix K = ΨΨ', for linear and nonparallel models with kernels, and centring of points.
 
+K_ij = k(x_i, x_j) for points x_i and a kernel k, the inner product of φ(x_i) and φ(x_j) in the kernel's feature space.
 `FeatureMap` takes Ψ from a Cholesky factor, `KernelCoordinates` from eigenvectors.
 
 *Centring.* x'z of points at distance D from the origin is rounded by 1e-16·D², whatever the distances between the points are. A
@@ -23,10 +24,13 @@ from .kernels import Kernel, Linear, Precomputed, expansion
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
-    """The features Ψ with ΨΨ' = K + offset + εI by Cholesky; for the linear kernel the data themselves (NPSVC++, Algorithm 1).
+    """The features Ψ with ΨΨ' = K + offset + εI by Cholesky; for the linear kernel the points themselves.
 
-    u in feature space is f(x) = Σ β_i (k(x_i, x) + offset) with β = Ψ^{-T}u for a kernel, f(x) = u'x for the linear one, where
-    ``offset`` > 0 puts a constant feature √offset first. The norm ||u||² = β'(K + offset + εI)β.
+    Source: Algorithm 1 of Zhang, Lai, Zhou and Liang, *NPSVC++* (2024).
+
+    A direction u of feature space stands for the function f(x) = Σ β_i (k(x_i, x) + offset) with β = Ψ^{-T}u and ||u||² = β'(K
+    + offset + εI)β. For the linear kernel it is f(x) = u'x, where ``offset`` > 0 puts a constant feature √offset before the
+    features of x.
 
     Parameters
     ----------
@@ -37,14 +41,7 @@ class FeatureMap:
     ridge : float
         ε ≥ 0; not used by the linear kernel.
     offset : float
-        Added to the kernel: its features then hold a constant, that is, an intercept.
-
-    Raises
-    ------
-    InputError
-        K + offset + εI is not positive definite to working accuracy: duplicated points need a larger ridge.
-    TooLargeError
-        K (n² numbers) does not fit.
+        Number ≥ 0 added to the kernel: the features then hold a constant, that is, an intercept.
     """
 
     X: Points
@@ -54,7 +51,7 @@ class FeatureMap:
 
     @property
     def linear(self) -> bool:
-        """Return whether Ψ holds the data themselves."""
+        """Return whether the kernel is linear, so that Ψ holds the points themselves."""
         return isinstance(self.kernel, Linear)
 
     @property
@@ -64,7 +61,15 @@ class FeatureMap:
 
     @cached_property
     def rows(self) -> FloatArray:
-        """Return Ψ, n × `dimension`, dense."""
+        """Return Ψ, n × `dimension`, dense.
+
+        Raises
+        ------
+        InputError
+            K + offset + εI is not positive definite to working accuracy: duplicated points need a larger ridge.
+        TooLargeError
+            The matrices would need more than `models.arrays.materialise_limit` bytes.
+        """
         n = self.X.shape[0]
         check_bytes(8 * n * self.dimension * 2, "the kernel matrix and its Cholesky factor" if not self.linear else "dense rows")
         if self.linear:
@@ -80,7 +85,7 @@ class FeatureMap:
 
     @property
     def gram(self) -> FloatArray:
-        """Return K + offset + εI, computed anew (kernels only)."""
+        """Return K + offset + εI, computed at each call; not for the linear kernel."""
         matrix = np.array(self.kernel.matrix(self.X, self.X))
         matrix += self.offset
         matrix[np.diag_indices(matrix.shape[0])] += self.ridge
@@ -93,11 +98,11 @@ class FeatureMap:
         return np.ascontiguousarray(dense)
 
     def coefficients(self, U: FloatArray) -> FloatArray:
-        """Return β = Ψ^{-T}U, one column for each column of U (kernels only)."""
+        """Return β = Ψ^{-T}U, one column for each column of U; not for the linear kernel."""
         return np.asarray(scipy.linalg.solve_triangular(self.rows, U, lower=True, trans="T"))
 
     def project(self, U: FloatArray, X: object) -> FloatArray:
-        """Return f(x) of new rows for directions U of feature space: their features times U."""
+        """Return f(x) for the rows x of ``X`` and each direction of feature space, a column of U."""
         rows = as_points(X, columns=self.X.shape[1])
         if self.linear:
             return np.asarray(self._linear(rows) @ U)
@@ -105,23 +110,32 @@ class FeatureMap:
         return expansion(self.kernel, rows, self.X, beta) + self.offset * beta.sum(axis=0)
 
 
-#: Eigenvalues of K below this share of the largest are taken as zero; negative ones beyond it refute the kernel.
+#: Eigenvalues of K up to the first share of the largest are taken as zero; one below minus the second share refutes the kernel.
 _ZERO = 1e-12
 _NEGATIVE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class KernelCoordinates:
-    """The features Ψ = VΛ^½ of K = VΛV', one column for each eigenvalue that is not zero.
+    """The features Ψ = VΛ^½ of K = VΛV', Λ the diagonal matrix of eigenvalues, one column for each that is positive.
 
-    A problem that depends on w through scores and ||w|| has an optimal w in the span of the φ(x_i) (representer theorem); u are
-    its coordinates there: scores of the data Ψu, ||w|| = ||u||, and f(x) = Σ β_i k(x_i, x) with β = VΛ^{-½}u.
+    A problem that depends on w through the scores w'φ(x_i) and ||w|| has an optimal w in the span of the φ(x_i) (representer
+    theorem). u holds its coordinates there: the points' scores are Ψu, ||w|| = ||u||, and f(x) = Σ β_i k(x_i, x) with β =
+    VΛ^{-½}u.
 
     Parameters
     ----------
     X : ndarray or csr_array (n, p)
+        The points x_i.
     kernel : Kernel
-        Fitted.
+        k, fitted.
+
+    Raises
+    ------
+    InputError
+        K is not positive semidefinite; raised by the first use of the eigenvalues.
+    TooLargeError
+        K and its eigenvectors would need too much memory; likewise.
     """
 
     X: Points
@@ -159,11 +173,17 @@ class KernelCoordinates:
         return np.asarray(vectors @ (u / np.sqrt(values)))
 
     def scores(self, u: FloatArray, X: object) -> FloatArray:
-        """Return Σ β_i k(x_i, x) for new rows (rows of k(x, x_i) with a precomputed kernel)."""
+        """Return f(x) = Σ β_i k(x_i, x) for the rows x of ``X`` (rows of k(x, x_i) with a precomputed kernel)."""
         return expansion(self.kernel, as_points(X, columns=self.X.shape[1]), self.X, self.coefficients(u))
 
     def squared_norms(self, X: object) -> FloatArray:
-        """Return ||φ(x)||² = k(x, x) of new rows."""
+        """Return ||φ(x)||² = k(x, x) for the rows x of ``X``.
+
+        Raises
+        ------
+        InputError
+            The kernel is precomputed.
+        """
         if isinstance(self.kernel, Precomputed):
             raise InputError(
                 "a precomputed kernel does not know k(x, x) of new points, which these scores need; give the kernel itself"
@@ -171,7 +191,8 @@ class KernelCoordinates:
         return np.asarray(self.kernel.diagonal(as_points(X, columns=self.X.shape[1])))
 
 
-#: ||mean||² over the mean squared distance to it from which on the points are moved: below, two digits are lost at most.
+#: Points are centred if ||mean||² is above this multiple of their mean squared distance to the mean; else two digits are lost at
+#: most.
 _FAR = 1e2
 
 
@@ -191,12 +212,15 @@ class CentredPoints:
     centre: FloatArray | None = None
 
     def of(self, rows: Points) -> Points:
-        """Subtract the same centre from other rows."""
+        """Return other rows with the same centre subtracted."""
         return rows if self.centre is None else to_dense(rows) - self.centre
 
 
 def centre_points(kernel: Kernel, X: Points) -> CentredPoints:
-    """Centre the points of a translation-invariant model if they are far from the origin; sparse data stay, to remain sparse."""
+    """Centre dense points if they are far from the origin and the kernel is linear or translation invariant.
+
+    Sparse points stay as they are, to remain sparse. The caller's model must be invariant (see the module's docstring).
+    """
     if not isinstance(X, np.ndarray) or not (isinstance(kernel, Linear) or kernel.translation_invariant):
         return CentredPoints(X)
     centre = X.mean(axis=0)

@@ -16,9 +16,10 @@ import scipy.sparse as sp
 from ..arrays import IntArray, Points, SingleArray
 from .kernels import Kernel, Linear, Polynomial
 
-#: Cost of a stored number times a row of `models.kernels.loops.LANES` dense points, in additions of `scatter_rows`; measured.
+#: Cost of multiplying a stored number by a feature of `models.kernels.loops.LANES` dense points (`gather_rows`), in additions of
+#: `scatter_rows`; measured.
 _MEETING = 7.0
-#: Features up to which a panel of points may be made dense: it must stay in the second cache.
+#: Features up to which `LANES` points may be made dense: they must stay in the second-level cache.
 _FEATURES = 8192
 
 
@@ -26,9 +27,10 @@ _FEATURES = 8192
 class SparseProducts:
     """Inner products of some sparse points with all points X, as dense rows X[i] X', computed feature by feature.
 
-    A row costs Σ_f (points that have f) over the features f of its point: for features of frequency p_f about n Σ p_f². Where the
-    rows of a panel of points cost several times n Σ p_f, these points are made dense, and one pass over the n Σ p_f numbers of X
-    computes all their products. The choice is made for each panel, since support vectors often have more features than others.
+    A row costs one addition for each point that shares a feature, feature by feature: on average n Σ_f q_f² if a share q_f of
+    the n points has feature f. If the rows of a group of `LANES` points cost several times the number n Σ_f q_f of stored
+    numbers of X, these points are made dense, and one pass over X computes all their products. The choice is made for each
+    group, since support vectors often have more features than other points.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ class SparseProducts:
 
     @cached_property
     def _additions(self) -> npt.NDArray[Any]:
-        """The cost of each point's row by features."""
+        """Return the additions that each point's row takes, computed feature by feature."""
         counts = np.diff(self._by_feature.indptr).astype(np.float64)
         sums = np.concatenate([[0.0], np.cumsum(counts[self.X.indices])])
         return sums[self.X.indptr[1:]] - sums[self.X.indptr[:-1]]

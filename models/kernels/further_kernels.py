@@ -34,7 +34,10 @@ class Laplacian(DistanceKernel):
         object.__setattr__(self, "gamma", as_positive(self.gamma, "gamma"))
 
     def rounding(self, X: Points) -> FloatArray:
-        """Return e with e_i e_j = γ_{p+40}: the relative error of d = γ||x - z||₁ times d·exp(-d) < 1, and that of exp."""
+        """Return e with e_i e_j = γ_{p+40}, where γ_m = m·2⁻⁵³/(1 - m·2⁻⁵³) bounds the relative error of m roundings.
+
+        It covers the relative error of d = γ||x - z||₁ times d·exp(-d) < 1, and that of exp.
+        """
         return np.full(X.shape[0], np.sqrt(gamma_n(X.shape[1] + 40)))
 
     @property
@@ -120,12 +123,13 @@ class Mixture(Kernel):
     Parameters
     ----------
     first, second : Kernel
+        k_1 and k_2.
     weight : float
         t in [0, 1].
 
     Notes
     -----
-    Its parameters are ``weight`` and those of both parts, as ``first.gamma``.
+    The differentiable parameters are ``weight`` and those of both kernels, by names such as ``first.gamma``.
     """
 
     first: Kernel
@@ -172,7 +176,7 @@ class Mixture(Kernel):
         return np.asarray((1.0 - self.weight) * self.first.matrix(X, Z) + self.weight * self.second.matrix(X, Z))
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """Return k_2 - k_1 for the weight, the part's own times its weight."""
+        """Return k_2 - k_1 for ``weight``; for a parameter of k_1 or k_2 its derivative times 1 - t or t."""
         self.check_parameter(parameter)
         label, _, name = parameter.partition(".")
         if not name:
@@ -200,7 +204,7 @@ class Mixture(Kernel):
         return self.first.translation_invariant and self.second.translation_invariant
 
     def rounding(self, X: Points) -> FloatArray:
-        """Return the rounding of both parts, and of their sum."""
+        """Return the error bound e from the bounds of both kernels and the rounding of their sum."""
         return self._sum_rounding(X, self.first.rounding(X), self.second.rounding(X))
 
     def needs_differences(self, X: Points) -> bool:
@@ -214,7 +218,7 @@ class Mixture(Kernel):
         )
 
     def rounding_by_differences(self, X: Points) -> FloatArray:
-        """Return the rounding of both parts, and of their sum."""
+        """Return the error bound e of `rounding` for `matrix_by_differences`."""
         return self._sum_rounding(X, self.first.rounding_by_differences(X), self.second.rounding_by_differences(X))
 
     def _sum_rounding(self, X: Points, first: FloatArray, second: FloatArray) -> FloatArray:
@@ -236,7 +240,7 @@ class Mixture(Kernel):
 
 
 def _city_block(X: Points, Z: Points) -> FloatArray:
-    """||x_i - z_j||₁."""
+    """Return ||x_i - z_j||₁."""
     from scipy.spatial.distance import cdist  # imported here: it takes a fifth of a second, and this kernel alone needs it
 
     return np.asarray(cdist(to_dense(X), to_dense(Z), "cityblock"))

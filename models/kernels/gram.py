@@ -1,6 +1,8 @@
 """Gram operators: the matrix Q of a kernel model's quadratic objective, computed by columns, blocks and products on demand.
 
-float64 columns and products have proved error bounds and serve certificates; float32 ones serve solver steps alone.
+`KernelGram` has Q_ij = scale·[s_i s_j (k(x_i, x_j) + offset) + δ_ij·ridge_i] for points x_i, a kernel k, signs s_i and δ_ij = 1
+for i = j, else 0. Columns and products in float64 have bounds of their rounding errors, from those of the kernel
+(`Kernel.rounding`), and serve certificates; columns in float32 serve solver steps alone.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ def piece_sizes(n: int) -> tuple[int, int]:
 
 
 def product_in_pieces(A: Points, x: FloatArray) -> FloatArray:
-    """Return A x; dense, piece by piece of x, so that a term goes through √n roundings in place of n."""
+    """Return A x; of a dense A piece by piece of x, so that a term goes through about 2√n roundings in place of n."""
     length, count = piece_sizes(x.size)
     if count == 1 or sp.issparse(A):
         return np.asarray(A @ x)
@@ -44,7 +46,7 @@ def product_in_pieces(A: Points, x: FloatArray) -> FloatArray:
         for k in range(1, count):
             result += A[:, k * length : (k + 1) * length] @ x[k * length : (k + 1) * length]
         return np.asarray(result)
-    piece_count = x.size // length  # of few rows all pieces at once: a call for each takes longer than what it multiplies
+    piece_count = x.size // length  # for few rows all pieces at once: a call for each would take longer than its product
     stacked = A[:, : piece_count * length].reshape(A.shape[0], piece_count, length).transpose(1, 0, 2)
     sums = (stacked @ x[: piece_count * length].reshape(piece_count, length, 1))[:, :, 0]
     return np.asarray(sums.sum(axis=0) + A[:, piece_count * length :] @ x[piece_count * length :])
@@ -72,7 +74,9 @@ class GramOperator(ABC):
 
     @property
     def loading(self) -> FloatArray:
-        """Return a part (n,) of the diagonal, such as a ridge, without which Q stays positive semidefinite; zeros if unknown."""
+        """Return a part (n,) of the diagonal, such as a ridge, without which Q stays positive semidefinite if it is; zeros if
+        unknown.
+        """
         return np.zeros(self.n)
 
     @property
@@ -86,7 +90,10 @@ class GramOperator(ABC):
         return ""
 
     def product_error(self, a: FloatArray) -> FloatArray:
-        """Return a bound of |computed - exact| for every entry of Q a, errors of Q's own entries included, in O(n) operations."""
+        """Return a bound of |computed - exact| for every entry of Q a, errors of Q's own entries included, in O(n) operations.
+
+        The bound of this class holds if Q ⪰ 0 and the errors of entries are a few roundings of √(Q_ii Q_jj).
+        """
         size = np.sqrt(np.abs(self.diagonal))
         return np.asarray(gamma(self.n + 8) * size * float(size @ np.abs(a)))
 
@@ -110,7 +117,9 @@ class GramOperator(ABC):
         return np.dtype(np.float32)
 
     def load(self, *, single: bool, panels: bool = False) -> None:
-        """Load the compiled loops before a run's clock starts: of float32 columns if ``single``, products, and ``panels``."""
+        """Load the compiled loops before a run's clock starts: those of products, of float32 columns if ``single``, and of panels
+        if ``panels``.
+        """
         return
 
     @abstractmethod
@@ -152,7 +161,7 @@ class GramOperator(ABC):
         return None
 
     def taylor_series(self, count: int) -> TaylorSeries | None:
-        """Return at most ``count`` rows B, leading ones first, with Q - loading - B'B ⪰ 0; None where none are known."""
+        """Return at most ``count`` rows B, leading ones first, with Q - diag(loading) - B'B ⪰ 0; None where none are known."""
         del count
         return None
 
@@ -235,12 +244,12 @@ class MatrixGram(GramOperator):
         return self.matrix[np.ix_(rows, columns)]
 
     def rounded_product(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return Q a and a bound of the error of every entry; where the terms of a'Qa cancel, sums keep their roundings."""
+        """Return Q a and a bound of the error of every entry; where the terms of a'Qa cancel, its sums are compensated."""
         product, error = self.product(a), self.product_error(a)
         return transposed_product(self.matrix, a) if cancels(a, product, error, self.matrix.size) else (product, error)
 
 
-#: Order up to which the matrix of a kernel that no theorem covers is computed whole, for a bound of its entries.
+#: Order up to which the matrix of a kernel not known to be positive semidefinite is computed whole, for a bound of its entries.
 _LOOKED_AT = 3000
 #: Features up to which a kernel value of dense points costs less than a scattered read.
 _FEW_FEATURES = 64
@@ -255,12 +264,13 @@ class KernelGram(GramOperator):
     Parameters
     ----------
     X : ndarray or csr_array (n, p)
+        The points x_i as rows; the kernel matrix itself with a precomputed kernel.
     kernel : Kernel
-        Fitted.
+        k, fitted.
     signs : ndarray (n,), optional
         s; ones where it is not given.
     offset, scale : float
-        The L2-SVM dual, (12) of Frandi et al., has offset 1.
+        Number added to the kernel, 1 in the dual of the L2-SVM (Frandi et al., 2013, (12)); factor of the whole matrix.
     ridge : float or ndarray (n,)
         Added to the diagonal: 1/C in that dual; one number for each point where the points have weights.
     """
@@ -279,12 +289,12 @@ class KernelGram(GramOperator):
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """Return scale·(k_ii + offset + ridge)."""
+        """Return scale·(k(x_i, x_i) + offset + ridge_i)."""
         return np.asarray(self.scale * (self._own + self.offset + self.ridge))
 
     @cached_property
     def _own(self) -> FloatArray:
-        """k_ii."""
+        """Return k(x_i, x_i)."""
         return self.kernel.diagonal(self.X)
 
     @property
@@ -307,7 +317,7 @@ class KernelGram(GramOperator):
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """Return the points, less their mean where the kernel is translation invariant and digits would be lost."""
+        """Return the points, less their mean where the kernel is translation invariant and the points are far from the origin."""
         return centre_points(self.kernel, self.X) if self.kernel.translation_invariant else CentredPoints(self.X)
 
     @cached_property
@@ -317,14 +327,14 @@ class KernelGram(GramOperator):
 
     @cached_property
     def _exact(self) -> bool:
-        """Return whether distances are whole numbers, which products give without rounding: those of points of zeros and ones."""
+        """Return whether squared distances are whole numbers, free of rounding: points of zeros and one other integer."""
         return self._bits and float(self.X.data[0]).is_integer() and float(row_norms_squared(self.X).max()) < 2.0**50
 
     def _values(self, rows: IntArray | None, columns: IntArray) -> FloatArray:
         """Return k(x_i, x_j) of the given rows, or of all, and the given columns."""
         if isinstance(self.kernel, Precomputed):
             return to_dense((self.X if rows is None else self.X[rows])[:, columns])
-        if self._by_differences:  # differences of the points as they came: moving them rounds once more
+        if self._by_differences:  # of the points as given: to centre them would round once more
             return self.kernel.matrix_by_differences(self.X if rows is None else self.X[rows], self.X[columns])
         points = self.centred.points
         if rows is None:
@@ -333,17 +343,21 @@ class KernelGram(GramOperator):
 
     @cached_property
     def _norms(self) -> FloatArray:
-        """||x_i||² of the points in their place."""
+        """Return ||x_i||² of the centred points."""
         return row_norms_squared(self.centred.points)
 
     @cached_property
     def _rounding(self) -> tuple[FloatArray, FloatArray]:
-        """e with |error of k_ij| ≤ e_i e_j, and s with |k_ij| ≤ s_i s_j."""
+        """Return e with |error of k(x_i, x_j)| ≤ e_i e_j, and m with |k(x_i, x_j)| ≤ m_i m_j.
+
+        The entries of a kernel that is not known to be positive semidefinite are all read for m if n is at most `_LOOKED_AT`. For
+        larger n they are taken to be at most the largest entry of the diagonal, which holds if Q ⪰ 0.
+        """
         fine = self._by_differences or self._exact
         entry = self.kernel.rounding_by_differences(self.X) if fine else self.kernel.rounding(self.centred.points)
         if isinstance(self.kernel, Precomputed):
             return entry, np.full(self.n, np.sqrt(abs(self.X).max()))
-        if not self.kernel.positive_semidefinite:  # no diagonal bounds such a kernel: where one looks at all of it, it is there
+        if not self.kernel.positive_semidefinite:
             magnitudes = self.dense / self.scale if self.n <= _LOOKED_AT else self.diagonal / self.scale
             largest = float(np.abs(magnitudes).max())
             return np.maximum(entry, np.sqrt(gamma(64) * largest)), np.full(self.n, np.sqrt(largest))
@@ -363,8 +377,8 @@ class KernelGram(GramOperator):
     def rounded_product(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Q a and a bound of the error of every entry; cached for the last a.
 
-        Where the terms of a'Qa cancel, the sums of a linear kernel, or of a matrix that was given, keep their roundings. Entries
-        of other kernels come with errors of their own.
+        Where the terms of a'Qa cancel, the sums of a linear or a precomputed kernel are compensated. The entries of other kernels
+        have rounding errors that no summation removes.
         """
         value, error = self._kept("rounded", a, self._rounded_product)
         return value, error
@@ -377,7 +391,7 @@ class KernelGram(GramOperator):
         return np.stack([product, error])
 
     def _compensated_product(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return Q a of a linear or precomputed kernel, every sum with its roundings, and a bound of the error of every entry."""
+        """Return Q a of a linear or precomputed kernel by compensated sums, and a bound of the error of every entry."""
         signed = a if self.signs is None else self.signs * a
         if isinstance(self.kernel, Linear):
             direction, inner = transposed_product(self.X, signed)
@@ -395,7 +409,7 @@ class KernelGram(GramOperator):
         return self.scale * value, abs(self.scale) * (error + UNIT * np.abs(value)) * (1.0 + 16.0 * UNIT)
 
     def _depth(self, support: int) -> int:
-        """Roundings that a term of a sum in `product` goes through at most."""
+        """Return the most roundings that a term of a sum in `product` goes through, for a vector with ``support`` non-zeros."""
         if isinstance(self.kernel, (Linear, Precomputed)):
             size = self.X.shape[1] if isinstance(self.kernel, Linear) else 0
             return size + 8 + (self.n if sp.issparse(self.X) else sum(piece_sizes(self.n)))
@@ -405,12 +419,12 @@ class KernelGram(GramOperator):
 
     @property
     def diagonal_error(self) -> FloatArray:
-        """Return |scale|·e_i² plus the rounding of the sum."""
+        """Return |scale|·e_i² plus the rounding of the sum, with e_i² the error bound of k(x_i, x_i)."""
         entry = self._rounding[0]
         return np.asarray((abs(self.scale) * entry * entry + gamma(8) * np.abs(self.diagonal)) * (1.0 + 1e-12))
 
     def _ridge_at(self, indices: IntArray) -> FloatArray | float:
-        """ridge_i of the given points; one number where it is the same for all."""
+        """Return ridge_i of the given points; one number where it is the same for all."""
         return self.ridge[indices] if isinstance(self.ridge, np.ndarray) else self.ridge
 
     def _signed_values(self, rows: IntArray | None, columns: IntArray) -> FloatArray:
@@ -430,7 +444,7 @@ class KernelGram(GramOperator):
         return block
 
     def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Return Q[rows, columns] from those points alone."""
+        """Return Q[rows, columns] from the points of these rows and columns alone."""
         block = self._signed_values(rows, columns)
         block += self._ridge_at(columns) * (rows[:, None] == columns[None, :])
         block *= self.scale
@@ -442,18 +456,18 @@ class KernelGram(GramOperator):
 
     @cached_property
     def _bits(self) -> bool:
-        """Return whether `_radial` will be distances by bits."""
+        """Return whether `_radial` is computed by bits (`BitDistances`)."""
         return isinstance(self.kernel, RadialKernel) and sp.issparse(self.X) and BitDistances.suits(self.X)
 
     @property
     def has_fast_blocks(self) -> bool:
-        """Return True for points of zeros and ones by bits, and for dense points of few features."""
+        """Return True for points stored as bits (`BitDistances`), and for dense points of few features."""
         is_dense = not (sp.issparse(self.X) or isinstance(self.kernel, Precomputed))
         return self._bits or (is_dense and self.X.shape[1] <= _FEW_FEATURES)
 
     @property
     def entry_dtype(self) -> np.dtype[Any]:
-        """Return float32; for points of zeros and ones the integer type of their Hamming distances."""
+        """Return float32; for points stored as bits the integer type of their Hamming distances."""
         return BitDistances.distance_type(self.X) if self._bits else super().entry_dtype
 
     def load(self, *, single: bool, panels: bool = False) -> None:
@@ -491,7 +505,7 @@ class KernelGram(GramOperator):
         signs, plain = self._single_signs, self._single if isinstance(self.kernel, Linear) else None
         if self._radial is not None:
             block = self._radial.single_rows(indices, signs, self.offset, self.scale, out)
-        elif isinstance(plain, np.ndarray) and self.signs is None and not self.offset:  # a pass costs what a few features do
+        elif isinstance(plain, np.ndarray) and self.signs is None and not self.offset:  # saves a pass over the block
             block = np.matmul(np.float32(self.scale) * plain[indices], plain.T, out=out)
         else:
             values = float32_kernel_rows(self.kernel, self._single, indices)
@@ -522,7 +536,7 @@ class KernelGram(GramOperator):
         return block
 
     def panel(self, points: IntArray) -> Panel:
-        """Return the panel of these points in float32: tiles for dense RBF kernels, counts for points of zeros and ones."""
+        """Return the panel of these points: tiles for RBF kernels of dense points, distances for points stored as bits."""
         if isinstance(self._radial, BitDistances):
             return self._radial.panel(points, self._counts)
         if not isinstance(self._radial, RBFExponents) or sp.issparse(self.X):
@@ -530,13 +544,18 @@ class KernelGram(GramOperator):
         return self._radial.panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
     def rounded_panel(self, points: IntArray) -> Panel | None:
-        """Return the rounded panel of an RBF kernel by products; None for other kernels, and on points of zeros and ones."""
+        """Return the rounded panel of an RBF kernel; None for other kernels, for points stored as bits, and where distances are
+        computed by differences.
+        """
         if not isinstance(self._radial, RBFExponents):
             return None
         return self._radial.rounded_panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
     def taylor_series(self, count: int) -> TaylorSeries | None:
-        """Return leading rows of the Taylor series of an RBF kernel on dense points of fewer features; else None."""
+        """Return leading rows of the Taylor series of an RBF kernel on dense points with fewer than ``count`` features.
+
+        Return None otherwise, and with a negative offset.
+        """
         radial = self._radial if self.offset >= 0.0 else None
         return (
             radial.taylor_series(count, self._single_signs, self.offset, self.scale) if isinstance(radial, RBFExponents) else None
@@ -591,7 +610,7 @@ class KernelGram(GramOperator):
         return np.asarray(self.scale * (value + self.ridge * a))
 
     def _kernel_product(self, weights: FloatArray) -> FloatArray:
-        """K·weights over the non-zero weights, in blocks of rows."""
+        """Return K·weights, K the matrix of k(x_i, x_j), over the non-zero weights, in blocks of columns."""
         support = np.flatnonzero(weights)
         if self._radial is not None and support.size * self.n > _COMPILED_FROM:
             return self._radial.product(weights)
@@ -607,7 +626,7 @@ class KernelGram(GramOperator):
 
 
 class PaddedGram(GramOperator):
-    """The Gram operator [[Q, 0], [0, 0]] of ``inner``, that of Q, with ``extra`` further variables: rows and columns of zeros."""
+    """The Gram operator of [[Q, 0], [0, 0]]: that of Q (``inner``) with ``extra`` rows and columns of zeros appended."""
 
     def __init__(self, inner: GramOperator, extra: int) -> None:
         self._inner = inner

@@ -1,7 +1,8 @@
 """Kernels k(x, x') for dense and CSR data: the abstract kernel, linear, RBF, polynomial, precomputed and user-defined kernels.
 
 A kernel is a frozen object. γ may be a number or the name of a *rule* that computes it from data (`gamma_by_rule`).
-`Kernel.fitted` replaces the name by the number; every value of a kernel needs the number.
+`Kernel.fitted` replaces the name by the number, without which a kernel has no values. In error bounds
+γ_m = m·2⁻⁵³/(1 - m·2⁻⁵³) bounds the relative error of m roundings (`models.rounding.gamma`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from ..rounding import gamma as gamma_n
 
 #: Squared distance of Z's farthest row from Z's mean, over the mean's squared norm, below which points are moved to the mean.
 _NEAR = 0.04
-#: Error of a kernel's value from which distances are computed by differences: of at most `_FEW` operations, and of more.
+#: Errors of a kernel's value above which distances are computed by differences: if that takes at most `_FEW` operations, and
+#: else.
 _ERROR, _LARGE_ERROR = 1e-10, 1e-7
-#: The number of operations, and the most entries of sparse points that are made dense for differences.
+#: A number of multiplications, and the most entries of sparse points that are made dense for differences.
 _FEW, _DENSE = 4e8, 5e7
 
 
@@ -41,12 +43,14 @@ def squared_distances(X: Points, Z: Points, steepness: float = 0.0) -> FloatArra
     Parameters
     ----------
     X, Z : array (n, p), (m, p)
+        The points x_i and z_j as rows.
     steepness : float
-        Largest slope of the kernel in the squared distance, by which an error of a distance counts.
+        Largest slope of the kernel in the squared distance: an error of a distance times this is one of the kernel's value.
 
     Returns
     -------
     ndarray (n, m)
+        The squared distances.
     """
     rows, columns = X, Z
     if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and len(Z):
@@ -94,7 +98,7 @@ def distances_with_norms(X: Points, Z: Points, rows: FloatArray, columns: FloatA
     return np.maximum(distances, 0.0, out=distances)
 
 
-#: Rules for γ: three of the mean squared distance, which differ, and scikit-learn's two (see `gamma_by_rule`).
+#: Names of rules for γ: three by the mean squared distance, and scikit-learn's two (see `gamma_by_rule`).
 GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto"]
 #: The names of all rules.
 GAMMA_RULES: tuple[GammaRule, ...] = get_args(GammaRule)
@@ -119,7 +123,7 @@ def mean_squared_distance(X: Points, sample_weight: FloatArray | None = None) ->
 
 
 def _scikit_learn(rule: GammaRule, X: Points) -> float:
-    """1/(p·Var X) over all entries, the zeros of sparse rows among them; 1/p."""
+    """Return γ by scikit-learn's rules: "scale", 1/(p·Var X) over all entries, zeros of sparse rows included; "auto", 1/p."""
     n, p = X.shape
     if rule == "auto":
         return 1.0 / p
@@ -136,18 +140,21 @@ def _scikit_learn(rule: GammaRule, X: Points) -> float:
 
 
 def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None = None) -> float:
-    """Return γ of a named rule on the data X (n × p), from the mean squared distance over all n² pairs, m.
+    """Return γ of a named rule on the data X (n × p).
 
-    ``"frank-wolfe"``: FW sets σ² = m in exp(-||·||²/(2σ²)), so γ = 1/(2m). ``"frank-wolfe-polynomial"``: γ = 1/m, the
-    rule of FW's polynomial kernels (Table 8). ``"npsvc"``: NPSVC++ uses exp(-||·||²/t), t = m, so γ = 1/m. scikit-learn's two are
-    of the entries, without weights: ``"scale"`` is 1/(p·Var X), ``"auto"`` 1/p.
+    Three rules use m, the mean squared distance over all n² pairs of rows. ``"frank-wolfe"``: Frandi et al. (2013) set σ² = m in
+    exp(-||·||²/(2σ²)), so γ = 1/(2m). ``"frank-wolfe-polynomial"``: γ = 1/m, their rule for polynomial kernels (Table 8).
+    ``"npsvc"``: Zhang et al. (NPSVC++, 2024) use exp(-||·||²/t) with t = m, so γ = 1/m. scikit-learn's two rules use the entries
+    of X: ``"scale"`` is 1/(p·Var X), ``"auto"`` is 1/p.
 
     Parameters
     ----------
     rule : str
         Name of the rule.
     X : array (n, p)
+        The points as rows.
     sample_weight : ndarray (n,), optional
+        Weights of the points in m; scikit-learn's rules do not use them.
 
     Returns
     -------
@@ -157,7 +164,8 @@ def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None =
     Raises
     ------
     InputError
-        All rows (for ``"scale"``: all entries) are equal, so that their distances (their variance) give no γ.
+        All rows (for ``"scale"``: all entries) are equal, so that their distances (their variance) give no γ; never for
+        ``"auto"``.
     """
     if rule in ("scale", "auto"):
         return _scikit_learn(rule, X)
@@ -202,9 +210,9 @@ class ParameterRange:
     Parameters
     ----------
     lower, upper : float
-        Ends, which belong to the interval.
+        Ends, which belong to the interval if they are finite.
     positive : bool
-        Whether 0 is excluded.
+        Whether 0 is excluded all the same.
     """
 
     lower: float
@@ -214,18 +222,19 @@ class ParameterRange:
 
 @dataclass(frozen=True)
 class Kernel(ABC):
-    """A symmetric positive semidefinite function of two points.
+    """The abstract kernel: a symmetric function k of two points, positive semidefinite where `positive_semidefinite` says so.
 
     A kernel may declare ``parameters``: numbers with a range and with ``derivative``, the derivative of k with respect to each.
     `MaxMinSVM` moves any of them.
     """
 
+    #: Name of the kernel in messages.
     name: ClassVar[str]
     #: Whether X holds rows of the kernel matrix in place of points, so that no decision function of points can be drawn.
     reads_matrix_rows: ClassVar[bool] = False
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Kernel:
-        """Return the same kernel with every named rule replaced by its number on X, whose rows may have weights."""
+        """Return the same kernel with every named rule replaced by its number on X, whose rows have weights if they are given."""
         return self
 
     @abstractmethod
@@ -243,7 +252,7 @@ class Kernel(ABC):
         """Return k(x_i, x_i)."""
 
     def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
-        """Return the columns of k(x_i, x_j) of one set of points; ``norms`` holds every ||x_i||², computed once."""
+        """Return the columns ``indices`` of the matrix k(x_i, x_j) of one set of points; ``norms`` holds every ||x_i||²."""
         return self.matrix(X, X[indices])
 
     @property
@@ -273,11 +282,12 @@ class Kernel(ABC):
         return replace(self, **{parameter: float(value)})
 
     def check_parameter(self, parameter: str) -> None:
-        """Raise `InputError` where there is no such parameter.
+        """Check that the kernel has this differentiable parameter.
 
         Parameters
         ----------
         parameter : str
+            A name that `parameters` should hold.
 
         Raises
         ------
@@ -311,7 +321,10 @@ class Kernel(ABC):
         return False
 
     def rounding(self, X: Points) -> FloatArray:
-        """Return e (n,), e ≥ 0, with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored."""
+        """Return e (n,), e ≥ 0, with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored.
+
+        The bound of this class assumes a positive semidefinite kernel whose values have at most 64 roundings.
+        """
         return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
 
     def needs_differences(self, X: Points) -> bool:
@@ -321,7 +334,7 @@ class Kernel(ABC):
         return False
 
     def matrix_by_differences(self, X: Points, Z: Points) -> FloatArray:
-        """Return k(x_i, z_j) from differences of the points where the kernel is a function of these, else as `matrix`."""
+        """Return k(x_i, z_j), from the differences x_i - z_j where the kernel is a function of them, else by `matrix`."""
         return self.matrix(X, Z)
 
     def rounding_by_differences(self, X: Points) -> FloatArray:
@@ -334,7 +347,7 @@ class DistanceKernel(Kernel):
 
     #: k(x, x) = 1.
     constant_diagonal = True
-    #: A mixture of Gaussian kernels (Schoenberg), or of products of exp(-γ|x - z|).
+    #: Subclasses are mixtures of Gaussian kernels (Schoenberg), or products of exp(-γ|x_j - z_j|) over the features j.
     positive_semidefinite = True
     #: A function of x - z.
     translation_invariant = True
@@ -352,23 +365,23 @@ class RadialKernel(DistanceKernel):
         """Return L with |k - k'| ≤ L |d - d'| for values k, k' at squared distances d, d'."""
 
     def rounding(self, X: Points) -> FloatArray:
-        """Return e with e_i e_j = L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j plus that of the function itself."""
+        """Return e with e_i e_j = L·(error of ||x_i||² + ||x_j||² - 2x_i'x_j) + error of the function; L as in `steepness`."""
         return np.full(X.shape[0], np.sqrt(self._error(X) + gamma_n(32)))
 
     def _error(self, X: Points) -> float:
-        """L times the error of the distances."""
+        """Return L times the error of the squared distances, L as in `steepness`."""
         return self.steepness() * distance_error(X.shape[1], float(row_norms_squared(X).max(initial=0.0)))
 
     @abstractmethod
     def of_distances(self, distances: FloatArray) -> FloatArray:
-        """Return k where ||x - z||² = ``distances`` (n × m), which it may overwrite."""
+        """Return k where ||x - z||² = ``distances`` (n × m); the method may overwrite ``distances``."""
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """Return k(x_i, z_j) from the squared distances."""
         return self.of_distances(squared_distances(X, Z, self.steepness()))
 
     def needs_differences(self, X: Points) -> bool:
-        """Return whether the error of `rounding` is worth the differences' time."""
+        """Return whether the error of `rounding` is so large that differences are worth their time."""
         return _prefers_differences(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
 
     def matrix_by_differences(self, X: Points, Z: Points) -> FloatArray:
@@ -378,19 +391,19 @@ class RadialKernel(DistanceKernel):
     def rounding_by_differences(self, X: Points) -> FloatArray:
         """Return the error bound e of `rounding` for `matrix_by_differences`, which does not grow with the steepness.
 
-        e_i e_j covers the relative error γ_p of d = ||x - z||² times |dk/d log d| ≤ 1/e, k a mixture of exp(-td), and the error
-        of the function.
+        e_i e_j covers the relative error γ_p of d = ||x - z||² times |dk/d log d| ≤ exp(-1), since k is a mixture of exp(-td),
+        and the error of the function.
         """
         return np.full(X.shape[0], np.sqrt(gamma_n(X.shape[1] + 40)))
 
     def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
-        """Return the columns of k(x_i, x_j) of points that lie where their distances keep their digits."""
+        """Return the columns of k(x_i, x_j) by inner products; callers centre the points, so that distances keep their digits."""
         return self.of_distances(distances_with_norms(X, X[indices], norms, norms[indices]))
 
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """The kernel of a given matrix X: n × n between training points; len × n for a decision function."""
+    """The kernel of a given matrix X: n × n between training points; new points × n for a decision function."""
 
     name = "precomputed"
     reads_matrix_rows = True
@@ -399,7 +412,7 @@ class Precomputed(Kernel):
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """Return X itself, dense: its rows hold k(x_i, z_j) for the n training points, the rows of Z.
 
-        Some of the training points are columns of X, which callers index; Z always has all n rows.
+        Z must have all n rows; callers that need some of the training points index the columns of the result.
         """
         if X.shape[1] != Z.shape[0]:
             raise InputError(
@@ -428,7 +441,7 @@ class CallableKernel(Kernel):
     Parameters
     ----------
     function : callable
-        f(X, Z), the (len(X), len(Z)) array of k(x_i, z_j).
+        f(X, Z), the (len(X), len(Z)) array of k(x_i, z_j), symmetric and finite.
     """
 
     function: Callable[[Points, Points], FloatArray]
@@ -521,7 +534,7 @@ class RBF(RadialKernel):
         return {"gamma": ParameterRange(0.0, np.inf, positive=True)}
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """Return -||x_i - z_j||² k, MaxMin (51)."""
+        """Return -||x_i - z_j||² k, as in Luo et al., *MaxMin-L2-SVC-NCH*, (51)."""
         self.check_parameter(parameter)
         distances = squared_distances(X, Z)
         return np.asarray(-distances * np.exp(-_gamma_number(self.gamma) * distances))
@@ -542,11 +555,11 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : int
-        ≥ 1.
+        The exponent, ≥ 1.
     gamma : float or rule
         γ > 0, or the name of a rule (`gamma_by_rule`).
     coef0 : float
-        c0 ≥ 0 (a negative one gives no Mercer kernel).
+        c0 ≥ 0 (a negative one gives no positive semidefinite kernel).
     """
 
     degree: int = 2
@@ -614,7 +627,7 @@ _BLOCK_ENTRIES = 8_000_000
 def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) -> FloatArray:
     """Return Σ_j c_j k(x_i, z_j) for every row of X and every column of c, over the non-zero c_j, in blocks of rows of X.
 
-    With a precomputed kernel the rows of X are rows of k(x_i, z_1), ..., k(x_i, z_n).
+    With a precomputed kernel row i of X holds k(x_i, z_1), ..., k(x_i, z_n), and Z is not read.
     """
     if isinstance(kernel, Linear):
         return np.asarray(X @ (Z.T @ coefficients))
@@ -629,7 +642,7 @@ def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) ->
     return np.concatenate(blocks)
 
 
-#: Points at most on which the symmetry of a kernel that no theorem covers is checked.
+#: Most points on which the symmetry of a kernel that is not known to be positive semidefinite is checked.
 _SAMPLE = 32
 
 
@@ -644,7 +657,10 @@ def _check_symmetric(kernel: Kernel, X: Points) -> None:
 def as_kernel(kernel: object, X: Points) -> Kernel:
     """Return the kernel fitted on X from a `Kernel` or a function k(X, Z).
 
-    Raises InputError where X is no symmetric matrix for a precomputed kernel, or where a function is not symmetric on X.
+    Raises
+    ------
+    InputError
+        X is no symmetric matrix for a precomputed kernel, a kernel is not symmetric on a sample of X, or not a kernel at all.
     """
     if isinstance(kernel, Precomputed):
         if X.shape[0] != X.shape[1]:

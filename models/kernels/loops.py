@@ -4,9 +4,10 @@ points.
 *Binary points.* A kernel value depends on the Hamming distance d alone and is ``table[d]``. Points are packed as bits: column j
 of ``words`` is point j, row i of ``chosen`` is chosen point i.
 
-*RBF kernels.* exp is 2^x = 2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by its Taylor polynomial
-(degree 7 in float32 and 13 in float64, remainders 6e-9 and 5e-18), the factor 2^k by writing k into a float's exponent. Callers
-scale their points so that the exponents come in base 2.
+*RBF kernels.* Callers scale points to z_i so that a kernel value is 2^x with x = z_i'z_j - h_i - h_j and h_i = ½||z_i||²; a
+block holds the products z_i'z_j, ``half`` holds h_j of its columns and ``row_half`` h_i of its rows. 2^x = 2^k·2^r with k =
+round(x) and |r| ≤ ½: the factor 2^r by its Taylor polynomial (degree 7 in float32 and 13 in float64, remainders 6e-9 and
+5e-18), the factor 2^k by writing k into a float's exponent.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from numba.extending import intrinsic
 
 from ...code_cache import cached_njit
 
+#: Compiles loops that may fuse products, take reciprocals, and ignore NaN and signs of zero, with sums in the order of the code.
 _njit = cached_njit(frozenset({"contract", "nsz", "nnan", "arcp"}))
-#: Allows sums in any order: only where rounding need not be reproducible, as in steps of a solver.
+#: Also allows sums in any order: only for loops whose rounding need not be reproducible, as in steps of a solver.
 _njit_reordered = cached_njit(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
-#: Points in each pass of the loops.
+#: Most points in a pass of the loops over columns.
 _BLOCK = 512
 
 
 def _population(context: Any, number: Any) -> Any:
-    """Return the number of set bits of an integer by LLVM's own operation, which it vectorises."""
+    """Return the number of set bits of an integer by LLVM's instruction, which LLVM vectorises."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -40,7 +42,7 @@ _bits: Any = intrinsic(_population)
 
 @_njit
 def _distances(words: Any, point_words: Any, first: int, last: int, counts: Any) -> None:
-    """counts_k ← the number of bits in which point ``first`` + k and the point ``point_words`` differ; two words in one pass."""
+    """counts_k ← the number of bits in which point ``first`` + k < ``last`` and the point ``point_words`` differ."""
     size = words.shape[0]
     one, first_word = words[0, first:last], point_words[0]
     for k in range(counts.size):
@@ -101,7 +103,7 @@ def hamming_distances(words: Any, chosen: Any, first: int, out: Any) -> None:
 
 @_njit_reordered
 def add_kernel_products(words: Any, chosen: Any, table: Any, weights: Any, out: Any) -> None:
-    """out_i += Σ_j weights_j·table[d_ij] over all points, in float32 for each block of them."""
+    """out_i += Σ_j weights_j·table[d_ij] over all points j, summed in the table's type within each block of points."""
     buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(0, words.shape[1], _BLOCK):
         e = min(words.shape[1], b + _BLOCK)
@@ -114,6 +116,7 @@ def add_kernel_products(words: Any, chosen: Any, table: Any, weights: Any, out: 
             out[i] += total
 
 
+#: Coefficients (log 2)^k/k! of the Taylor polynomials of 2^r, in float32 (_S) and float64 (_D).
 _LN2 = math.log(2.0)
 _S1, _S2, _S3, _S4, _S5, _S6, _S7 = (np.float32(_LN2**k / math.factorial(k)) for k in range(1, 8))
 _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11, _D12, _D13 = (_LN2**k / math.factorial(k) for k in range(1, 14))
@@ -177,7 +180,7 @@ LANES, PANEL = 32, 64
 
 @_njit_reordered
 def scatter_rows(chosen: Any, first: Any, features: Any, values: Any, start: Any, points: Any, data: Any, out: Any) -> None:
-    """out_l = Σ over the stored numbers v of point chosen_l, at feature f, of v times row f of X'.
+    """out_l = X x_i for i = chosen_l: the sum of v times column f of X over the stored numbers v, at features f, of point x_i.
 
     ``first``, ``features``, ``values`` are X by rows (CSR), ``start``, ``points``, ``data`` X by columns (CSC).
     """
@@ -195,7 +198,8 @@ def scatter_rows(chosen: Any, first: Any, features: Any, values: Any, start: Any
 def gather_rows(first: Any, features: Any, values: Any, dense: Any, buffer: Any, out: Any) -> None:
     """out_l = X times column l of ``dense``, X by rows (CSR); ``dense`` has `LANES` columns, ``buffer`` is `PANEL` × `LANES`.
 
-    A stored number meets all columns at once, in vector instructions; sums stay in ``buffer`` until they are transposed.
+    A stored number is multiplied by all columns at once, in vector instructions; sums stay in ``buffer`` until they are
+    transposed.
     """
     n, lanes = first.size - 1, buffer.shape[1]
     for b in range(0, n, buffer.shape[0]):

@@ -1,14 +1,15 @@
 """Panels of a kernel matrix: the columns of some fixed points, for any rows, with entries of one, two or four bytes.
 
-Solvers of kernel models read them for their steps through `GramOperator.panel`; certificates do not. `BlockPanel` serves any
-matrix, and three panels store the values of certain kernels:
+The matrix is Q_ij = scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i (`models.kernels.gram`). Solvers of kernel models read
+panels for their steps through `GramOperator.panel`; certificates do not. Entries are computed in tiles, blocks that stay in a
+core's cache. `BlockPanel` serves any matrix, and three panels encode the values of certain kernels:
 
-- `ExponentPanel`: kernel values in float32. The fixed points are gathered once, and values are computed in tiles that stay in
-  a core's cache.
-- `CountPanel`: for points of zeros and ones, the numbers of differing features, with a table of the kernel's values. Counts take
-  a quarter or half of the memory, and a product with them takes no longer, since the table stays in the first-level cache.
+- `ExponentPanel`: values of an RBF kernel in float32, as powers 2^(z_i'z_j - h_i - h_j) of scaled points z_i, h_i = ½||z_i||².
+- `CountPanel`: for points of zeros and one other number, the numbers of differing features, with a table of the kernel's values.
+  Counts take a quarter or half of the memory, and a product with them takes no longer, since the table stays in the first-level
+  cache.
 - `RoundedPanel`: kernel values between 0 and 1 as whole numbers of two bytes. Rounding changes a product by about
-  step/√12·||weights|| (`EntryEncoding.rounding`); a solver that needs more digits reads float32 values.
+  step/√12·||weights||, step = scale/65535 (`EntryEncoding.rounding`); a solver that needs more digits reads float32 values.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class EntryEncoding:
         return (self.step * sums + self.shift * total) * self.signs[points] + self.loading[points] * weights
 
 
-#: Columns of a strip in float32; a strip in float64 has half as many. Parts of a computation begin at multiples of it.
+#: Points of a strip (`PointStrips`) in float32; a strip in float64 has half as many. Blocks begin at multiples of this number.
 STRIP = 32
 #: Bytes of a row of a strip.
 _BYTES = 128
@@ -81,12 +82,15 @@ _BYTES = 128
 class PointStrips:
     """Fixed points in strips, for blocks 2^min(0, z_i'z_j - h_i - h_j) of fixed points j and any points i.
 
+    A strip holds some consecutive points, stored feature by feature so that a vector register takes one feature of several
+    points.
+
     Parameters
     ----------
     Z : ndarray (n, p)
-        The fixed points, in float32 or float64.
+        The fixed points z_j as rows, in float32 or float64.
     half : ndarray (n,)
-        h, of the same type.
+        h_j, of the same type.
     """
 
     def __init__(self, Z: FloatArray | SingleArray, half: FloatArray | SingleArray) -> None:
@@ -107,7 +111,7 @@ class PointStrips:
 
 
 def _rows(Z: FloatArray | SingleArray, half: FloatArray | SingleArray, count: int) -> npt.NDArray[Any]:
-    """z and h in a row for every point, one feature at least, and rows of zeros up to the count."""
+    """Return z and h as one row for each point, with one feature at least, and rows of zeros up to ``count``."""
     n, p = Z.shape
     rows = np.zeros((count, max(p, 1) + 1), dtype=Z.dtype)
     rows[:n, :p], rows[:n, -1] = Z, half
@@ -115,7 +119,7 @@ def _rows(Z: FloatArray | SingleArray, half: FloatArray | SingleArray, count: in
 
 
 def _aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Zeros that begin where a vector of 64 bytes does: one that lies in two lines of the cache takes two reads."""
+    """Return zeros that begin at a multiple of 64 bytes: a vector that lies in two lines of the cache takes two reads."""
     size = int(np.prod(shape)) * kind.itemsize
     raw = np.zeros(size + 64, dtype=np.uint8)
     begin = -raw.ctypes.data % 64
@@ -144,7 +148,7 @@ class Panel(ABC):
 
     @abstractmethod
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
-        """Yield first, last and the entries e of Q[indices, points[first:last]] until ``stop``; the next tile overwrites it."""
+        """Yield first, last and the entries e of Q[indices, points[first:last]] until ``stop``; each tile overwrites the last."""
 
     def rows(self, indices: IntArray, out: Tile) -> None:
         """Write the entries e of Q[indices, points[:m]] into ``out``, which has m columns."""
@@ -163,7 +167,7 @@ class Panel(ABC):
         return entries.scaled_product(indices, sums, scattered[indices], float(signed_weights.sum(dtype=np.float64)))
 
     def _sums(self, indices: IntArray, weights: SingleArray) -> FloatArray:
-        """Return the sums of the entries, each through the table, times the weights."""
+        """Return Σ_j t(e_ij)·weights_j for the given rows i."""
         sums = np.zeros(indices.size)
         for first, last, tile in self.tiles(indices, self.points.size):
             sums += tile @ weights[first:last]
@@ -186,7 +190,7 @@ class BlockPanel(Panel):
 class ExponentPanel(Panel):
     """The panel of Q_ij = scale·s_i s_j (2^(z_i'z_j - h_i - h_j) + offset) + δ_ij·loading_i, the RBF kernel on dense points.
 
-    What is stored, and what tiles hold, are the powers alone: float32 would lose digits of them in a sum with the offset.
+    Entries are the powers alone: a sum with the offset would lose digits of them in float32.
 
     Parameters
     ----------
@@ -195,6 +199,7 @@ class ExponentPanel(Panel):
     entries : EntryEncoding
         Signs, loading, the scale as ``step`` and scale·offset as ``shift``.
     points : ndarray of int
+        The fixed points.
     """
 
     def __init__(self, Z: SingleArray, half: SingleArray, entries: EntryEncoding, points: IntArray) -> None:
@@ -213,7 +218,7 @@ class ExponentPanel(Panel):
             yield first, last, tile
 
     def rows(self, indices: IntArray, out: Tile) -> None:
-        """Write the powers between indices and points[:m] in place: a tile's copy would take half as long as its values."""
+        """Write the powers of indices and points[:m] into ``out`` directly: copying a tile takes half as long as computing it."""
         self._strips.write_powers(self._Z[indices], self._half[indices], 0, out)
 
 
@@ -236,6 +241,7 @@ class CountPanel(Panel):
     entries : EntryEncoding
         The type of d, table, signs and loading.
     points : ndarray of int
+        The fixed points.
     """
 
     def __init__(self, words: npt.NDArray[np.uint32], entries: EntryEncoding, points: IntArray) -> None:
@@ -262,7 +268,7 @@ class CountPanel(Panel):
         hamming_distances(self._across, _words_of(self._words, indices), 0, out)
 
     def _sums(self, indices: IntArray, weights: SingleArray) -> FloatArray:
-        """Return the sums without any tile."""
+        """Return Σ_j table[d_ij]·weights_j, computed without storing tiles."""
         from .loops import add_kernel_products
 
         sums = np.zeros(indices.size)
@@ -286,7 +292,7 @@ class RoundedPanel(Panel):
     signs : ndarray of float32 (n,)
         s of all points.
     offset, scale : float
-        Those of Q.
+        Offset and scale of Q.
     loading : ndarray (n,)
         Addends of the diagonal of Q, for all points.
     """
@@ -309,15 +315,16 @@ class RoundedPanel(Panel):
             np.copyto(out[:, first:last], tile, casting="unsafe")
 
 
-#: Bits of a word, and the words that cost as much as one stored number of a point, or as its row without any (by trial).
+#: Bits of a word, and the most words for each point and each of its stored numbers with which bits save time (by trial).
 _BITS, _WORDS = 32, 2
 
 
 @dataclass(frozen=True, eq=False)
 class BitDistances:
-    """A radial kernel on points of zeros and ones, by the number of features in which two points differ (bits and a table).
+    """A radial kernel on points whose non-zero entries are all one number c, by a table over the number of differing features.
 
-    Distances are exact, so that a value is as accurate as the kernel's function; float32 is rounded once.
+    The squared distance of points that differ in d features is c²d. It is exact up to the rounding of c², so that a value is as
+    accurate as the kernel's function; float32 is rounded once.
 
     Parameters
     ----------
@@ -332,7 +339,7 @@ class BitDistances:
 
     @staticmethod
     def suits(X: Any) -> bool:
-        """Return whether X can be stored as bits: all stored numbers are equal, and the bits take no more memory than these."""
+        """Return whether X can be stored as bits: all stored numbers are equal and not too few for the number of features."""
         n, p = X.shape
         fits = X.nnz > 0 and -(-p // _BITS) * n <= _WORDS * (X.nnz + n)
         return bool(fits and X.has_canonical_format and (X.data == X.data[0]).all())
@@ -340,7 +347,7 @@ class BitDistances:
     @staticmethod
     @functools.cache
     def load() -> None:
-        """Load (or compile, once for a machine) the loops of rows and products."""
+        """Load the compiled loops of rows and products; they are compiled once for a machine."""
         bits, one = BitDistances(np.zeros((1, 2), dtype=np.uint32), np.ones(_BITS + 1)), np.ones(2, dtype=np.float32)
         bits.single_rows(np.arange(2), one, 0.0, 1.0)
         bits.product(np.ones(2))
@@ -357,7 +364,7 @@ class BitDistances:
 
     @classmethod
     def of(cls, kernel: RadialKernel, X: Any) -> BitDistances | None:
-        """Return the distances if all stored numbers of X are equal and bits take no more memory (`suits`), else None."""
+        """Return the kernel on X by bits if X can be stored so (`suits`), else None."""
         if not cls.suits(X):
             return None
         n, p = X.shape
@@ -383,15 +390,15 @@ class BitDistances:
 
     @staticmethod
     def distance_type(X: Any) -> np.dtype[Any]:
-        """Return the least type that holds every distance: twice the largest number of ones, or all features."""
+        """Return the smallest type that holds every distance: at most twice the largest row's entries, and at most p."""
         return np.min_scalar_type(min(X.shape[1], 2 * int(np.diff(X.indptr).max(initial=0))))
 
     def entries(self, kind: np.dtype[Any], signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> EntryEncoding:
-        """Return the encoding of scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i with distances stored in that type."""
+        """Return the encoding of scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i with distances stored as type ``kind``."""
         return EntryEncoding(kind, (scale * (self.table + offset)).astype(np.float32), signs, loading)
 
     def panel(self, points: IntArray, entries: EntryEncoding) -> CountPanel:
-        """Return the panel of these points."""
+        """Return the panel of these points with the encoding of `entries`."""
         return CountPanel(self.words, entries, points)
 
     def _fill(

@@ -2,14 +2,16 @@
 
 Dense points are moved to their mean, which keeps the digits of their differences; sparse ones are taken as they are.
 
-*The RBF kernel's Taylor series.* With u = √(2γ)(x - mean), and v the same of x', over all exponents a and in any orthogonal
-coordinates
+*Powers of two.* exp(-γ||x_i - x_j||²) = 2^(z_i'z_j - h_i - h_j) with the scaled points z_i = √(2γ log₂e) (x_i - mean), mean = 0
+if they are sparse, and h_i = ½||z_i||². Methods return entries scale·s_i s_j (k(x_i, x_j) + offset), s_i a sign of point i.
+
+*The RBF kernel's Taylor series.* With u = √(2γ)(x - mean), and v the same of x', in any orthogonal coordinates
 
     exp(-γ||x - x'||²) = e^{-||u||²/2} e^{-||v||²/2} Σ_a Π_j u_j^{a_j} v_j^{a_j}/a_j!
 
-(Cotter, Keshet and Srebro 2011, "Explicit approximations of the Gaussian kernel"). Each term is a product of equal functions of
-the two points, so what terms leave out is positive semidefinite. The leading ones are those that are largest in the mean over
-normal points with the data's principal variances.
+over all vectors a of exponents (Cotter, Keshet and Srebro 2011, "Explicit approximations of the Gaussian kernel"). Each term is
+φ_a(x) φ_a(x') with one function φ_a, so the sum of the terms that are left out is positive semidefinite. The leading terms are
+those that are largest in the mean over normal points with the data's principal variances.
 """
 
 from __future__ import annotations
@@ -34,9 +36,7 @@ from .threads import run_on_threads, split_range, thread_count
 
 @dataclass(frozen=True)
 class TaylorTerm:
-    """A term of the Taylor series: an earlier term times one coordinate.
-
-    The first term has no parent.
+    """A term of the Taylor series: an earlier term times a coordinate u_j, divided by the root of its exponent.
 
     Parameters
     ----------
@@ -56,8 +56,9 @@ class TaylorTerm:
 def leading_terms(variances: FloatArray, count: int) -> list[TaylorTerm]:
     """Return the ``count`` largest terms, the largest first, for coordinates u_j with these decreasing variances t_j.
 
-    The mean of u^{2a}e^{-u²}/a! is t^a (2a - 1)!!/(a! (1 + 2t)^{a + ½}) for each coordinate. Relative to a = 0 it falls with a
-    and rises with t, so a term comes after its parent, and a new coordinate after the one before.
+    The mean of φ_a(x)² is a product over coordinates of the means of u^{2a}e^{-u²}/a!, which are t^a (2a - 1)!!/(a! (1 + 2t)^{a
+    + ½}) for normal u of variance t. Relative to a = 0 this falls with a and rises with t, so a term comes after its parent,
+    and a new coordinate after the one before.
     """
     shares = (variances / (1.0 + 2.0 * variances)).tolist()
     terms: list[TaylorTerm] = []
@@ -84,18 +85,18 @@ def leading_terms(variances: FloatArray, count: int) -> list[TaylorTerm]:
 
 
 class TaylorSeries:
-    """The leading terms of the RBF kernel's Taylor series as features b_a(x_i) = f_i φ_a(x_i).
+    """The leading terms of the RBF kernel's Taylor series as features b_a(x_i) = f_i φ_a(x_i), φ_a of the module's docstring.
 
-    Σ_a b_a(x_i) b_a(x_j) ≈ f_i f_j (2^(z_i'z_j - h_i - h_j) + offset).
+    Σ_a b_a(x_i) b_a(x_j) ≈ f_i f_j (2^(z_i'z_j - h_i - h_j) + offset), with the constant feature f_i √offset among them.
 
     Parameters
     ----------
     Z : ndarray (n, p)
-        Scaled points about their mean.
+        The scaled points z_i as rows.
     half : ndarray (n,)
-        h = ½||z||².
+        h.
     factors : ndarray (n,)
-        f.
+        f_i, √scale times the sign of point i.
     offset : float
         ≥ 0; where it is positive, f·√offset is the first row.
     count : int
@@ -132,7 +133,7 @@ class TaylorSeries:
 
 #: Rows and columns of the blocks of a float64 product: half a megabyte, which stays in a core's own cache.
 _ROWS, _WIDTH = 128, 512
-#: Rows at once for sparse data, whose products cost the same for any width.
+#: Rows of a block for sparse data, whose products cost the same for any number of rows.
 _SPARSE_ROWS = 64
 
 
@@ -162,7 +163,9 @@ class RBFExponents:
     @staticmethod
     @functools.cache
     def load(*, rows: bool, products: bool, panels: bool) -> None:
-        """Load (or compile, once for a machine) the loops of dense points: float32 rows of all, products, float32 panels."""
+        """Load the compiled loops of dense points, for float32 ``rows``, ``products`` and float32 ``panels``; they are compiled
+        once for a machine.
+        """
         n = _ROWS + 2
         points, one = RBFExponents(np.zeros((n, 1)), np.zeros(n)), np.ones(n, dtype=np.float32)
         if rows:
@@ -221,7 +224,7 @@ class RBFExponents:
     def rounded_panel(
         self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray
     ) -> RoundedPanel:
-        """Return the panel of the same matrix with entries of two bytes, for sparse data too."""
+        """Return the panel of the same matrix as `panel` with entries of two bytes, for sparse data too."""
         ones = np.ones(self.half.size, dtype=np.float32)
         if sp.issparse(self.Z):
             values: Panel = BlockPanel(lambda rows, columns: self.single_block(rows, columns, ones, 0.0, 1.0), points)
@@ -251,9 +254,9 @@ class RBFExponents:
         return result
 
     def _dense_product(self, Z: FloatArray, support: IntArray, weights: FloatArray) -> FloatArray:
-        """The product; entries between points of the support are computed once for both of their places."""
+        """Return the product; an entry between two points of the support is computed once and used for both."""
         others = np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)
-        size = -(-support.size // STRIP) * STRIP  # other points begin with a strip: before them may be points without weight
+        size = -(-support.size // STRIP) * STRIP  # the other points begin at a strip, after fill-in points of weight zero
         order, ordered_weights = np.zeros(size + others.size, dtype=np.int64), np.zeros(size)
         order[: support.size], order[size:], ordered_weights[: support.size] = support, others, weights
         Z, half, n, count = Z[order], self.half[order], order.size, thread_count(support.size * self.half.size)

@@ -2,8 +2,8 @@
 
 Inner products and powers of two are both computed in vector registers.
 
-The loop computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i = ½||z_i||², for `TILE_ROWS` points
-and a *strip* (two vectors of columns) at once. The products stay in registers, where 2^x is 2^k·2^r with k = round(x) and
+The loop computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i = ½||z_i||², for `TILE_ROWS` points i
+and a *strip* of points j (two vectors' lanes) at once. The products stay in registers, where 2^x is 2^k·2^r with k = round(x) and
 |r| ≤ ½: the factor 2^r by the polynomial that interpolates it at n Chebyshev points, the factor 2^k by adding k to the exponent's
 bits. With n = 7 in float32 and 12 in float64 the remainder, at most (ln 2)^n √2/n!·2/4^n, is below 3e-9 and 5e-18. Loops that a
 compiler vectorises by columns keep the products in memory, as BLAS does.
@@ -40,7 +40,7 @@ EXP2_DOUBLE = (
 
 #: Points of a tile: with two vectors of columns each, their sums fit the registers (32 of 64 bytes with AVX-512, else 16 of 32).
 TILE_ROWS = 8 if llvmlite.binding.get_host_cpu_features().get("avx512f", False) else 2
-#: Bytes of a vector, and vectors of a strip; machines with shorter ones take several in place of one.
+#: Bytes of a vector, and vectors of a strip; a machine with shorter registers uses several for one vector.
 _BYTES, _VECTORS = 64, 2
 
 
@@ -50,7 +50,9 @@ class _Tile:
     Parameters
     ----------
     builder : IRBuilder
+        Where the instructions are emitted.
     double : bool
+        Whether they compute in float64 in place of float32.
     """
 
     def __init__(self, builder: Any, *, double: bool) -> None:
@@ -72,7 +74,7 @@ class _Tile:
         return self.b.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes))
 
     def strip(self, pointer: Value) -> list[Value]:
-        """Load the vectors of a strip from an address on."""
+        """Load the vectors of a strip that begins at an address."""
         values = []
         for place in self.places(pointer):
             vector = self.b.load(place)
@@ -113,7 +115,7 @@ class _Tile:
         return self.b.fadd(total, self.b.fmul(left, right, flags=("contract",)), flags=("contract",))
 
     def power(self, x: Value) -> Value:
-        """Return 2^min(0, x); powers below the normal range come out near its smallest number."""
+        """Return 2^min(0, x); a power below the range of normal numbers is replaced by one near the smallest of them."""
         b, zero, smallest = self.b, self.constant(0.0), self.constant(-1021.0 if self.double else -125.0)
         x = b.select(b.fcmp_ordered("<", x, zero), x, zero)
         x = b.select(b.fcmp_ordered(">", x, smallest), x, smallest)
@@ -135,7 +137,7 @@ def _index(k: int) -> Value:
 
 
 def _write(target: Any, builder: Any, signature: Any, arguments: Any, rows: int) -> None:
-    """The tile's instructions: products, then powers, then stores."""
+    """Emit the tile's instructions: products, then powers, then stores."""
     left, i, strips, s, out, k, j = (
         target.make_array(kind)(target, builder, value) if isinstance(kind, nb.types.Array) else value
         for kind, value in zip(signature.args, arguments, strict=True)
@@ -159,7 +161,7 @@ def tile_intrinsic(rows: int) -> Any:
     """Return an intrinsic that computes a tile of ``rows`` points; it checks no bounds.
 
     It writes 2^min(0, z_i'z_j - h_i - h_j) for the points ``i``, ... of ``left`` and strip ``s`` of ``strips`` to ``out``, from
-    row k and column j on. Arrays are as `write_rbf_tiles` says, C-contiguous and of one type.
+    row k and column j on. The arrays are those of `write_rbf_tiles`, C-contiguous and of one type.
     """
 
     def of_types(typing: Any, left: Any, i: Any, strips: Any, s: Any, out: Any, k: Any, j: Any) -> Any:
@@ -175,6 +177,7 @@ def tile_intrinsic(rows: int) -> Any:
     return intrinsic(of_types)
 
 
+#: The intrinsic for a whole tile.
 _tile: Any = tile_intrinsic(TILE_ROWS)
 
 
@@ -187,12 +190,13 @@ def write_rbf_tiles(left: Any, strips: Any, first: int, buffer: Any, out: Any) -
     left : ndarray (m, p + 1)
         z_i and, in the last column, h_i, p ≥ 1; m is a multiple of `TILE_ROWS`, at least the rows of ``out``.
     strips : ndarray (k, p + 1, width)
-        z_j and h_j, feature by feature, for ``width`` columns in each strip: 32 in float32, 16 in float64, and no other number.
+        z_j and h_j, feature by feature, for the ``width`` points of each strip: exactly 32 in float32, 16 in float64.
     first : int
         The first strip.
     buffer : ndarray (TILE_ROWS, width)
         Work space for tiles that reach beyond ``out``.
     out : ndarray (r, c)
+        Where the values are written; column 0 is the first point of strip ``first``.
     """
     count, columns, width = out.shape[0], out.shape[1], strips.shape[2]
     for j in range(0, columns, width):

@@ -1,9 +1,9 @@
 """Threads for matrix computations: cut the work by points, run the parts on threads, and keep BLAS to one thread in each.
 
-Kernel blocks are products with few features, then an exponential: BLAS shares out such products badly (its threads wait actively
-for each other, and two took longer than one), and compiled passes not at all. So a computation is cut by its points, and every
-thread does both on its own part. There are as many threads as BLAS may use, so that OPENBLAS_NUM_THREADS, OMP_NUM_THREADS and
-threadpoolctl's limits hold here too.
+Kernel blocks are products with few features, then an exponential: BLAS shares out such products badly (its threads wait
+actively for each other, and two took longer than one), and a compiled loop runs on one thread. So a computation is cut by its
+points, and every thread computes the product and the exponential of its own part. There are as many threads as BLAS may use, so
+that OPENBLAS_NUM_THREADS, OMP_NUM_THREADS and threadpoolctl's limits hold here too.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-#: Entries for which a thread is worth starting: a few tenths of a millisecond.
+#: Entries of a matrix for which starting a thread saves time: they take a few tenths of a millisecond.
 _LEAST = 1 << 19
 #: Order of a system of equations from which several BLAS threads save time.
 LARGE_SYSTEM = 1500
+#: Threads that `thread_count` may return; None for as many as BLAS may use.
 _allowed: ContextVar[int | None] = ContextVar("marginopt_workers", default=None)
 
 
@@ -35,8 +36,8 @@ def blas_controller() -> Any:
 def blas_threads(order: int, threads: int | None) -> AbstractContextManager[Any]:
     """Return a context that limits BLAS to ``threads``; by default to one thread for systems of an order below `LARGE_SYSTEM`.
 
-    NumPy and SciPy bring a BLAS of their own each; with two thread pools that wait for each other actively, small
-    factorisations become tens of times slower on a busy machine.
+    NumPy and SciPy each bring their own BLAS. Two thread pools that wait for each other actively make small factorisations tens
+    of times slower on a busy machine.
     """
     if threads is None and order >= LARGE_SYSTEM:
         return nullcontext()
@@ -52,13 +53,13 @@ def _threads_of_blas() -> int:
 
 
 def _single_blas() -> AbstractContextManager[object]:
-    """One BLAS thread inside. The number is the whole process's: whoever finds one already leaves it, then and at the end."""
+    """Return a context that limits BLAS to one thread, for the whole process; if the limit is 1 already, it changes nothing."""
     limited: AbstractContextManager[object] = blas_controller().limit(limits=1) if _threads_of_blas() > 1 else nullcontext()
     return limited
 
 
 def thread_count(entries: int) -> int:
-    """Return the number of threads to compute so many matrix entries with; 1 inside a thread of `run_on_threads`."""
+    """Return the number of threads on which to compute this many matrix entries; 1 inside a thread of `run_on_threads`."""
     allowed = _allowed.get()
     return max(1, min(_threads_of_blas() if allowed is None else allowed, entries // _LEAST))
 
@@ -67,7 +68,7 @@ def thread_count(entries: int) -> int:
 def reserve_threads(threads: int | None) -> Generator[None]:
     """Limit BLAS to one thread inside the ``with`` block, and let `thread_count` return up to ``threads``.
 
-    None stands for the number that is reserved already, or else for that of BLAS.
+    None stands for the number that an enclosing block reserved, or else for the number of BLAS threads.
     """
     token = _allowed.set(threads or _allowed.get() or _threads_of_blas())
     try:

@@ -1,7 +1,8 @@
-"""Bridges: rewritings of a form for a solver or file format that cannot read it as it is, such as cones as quadratic rows.
+"""Bridges: rewritings of a form for a solver or file format that lacks one of its features, such as cones as quadratic rows.
 
-Each maps a form to an equivalent one, and points and multipliers of that one back. There is one class for each, with its proof in
-the docstring.
+Each bridge is a class. It maps a form, the source, to an equivalent form, the target, and maps the target's points and
+multipliers back; the class docstring holds the proof. Notation is that of `StandardForm`: minimise ½x'Px + q'x + r with F_k x +
+g_k in K_k, multipliers z_k of the rows, reduced costs ζ of the bounds.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Bridge(ABC):
         return x
 
     def extend(self, x: FloatArray) -> FloatArray:
-        """Map a point of the source to the target, for warm starts: the inverse of `recover`."""
+        """Map a point of the source to a point of the target that `recover` maps back, for warm starts."""
         return x
 
     @abstractmethod
@@ -66,11 +67,11 @@ class Bridge(ABC):
 class EpigraphBridge(Bridge):
     """The bridge from a quadratic objective to an epigraph: min τ + q'x + r with (τ, 1, Rx) in the rotated cone, P = R'R.
 
-    *Proof.* 2·τ·1 ≥ ||Rx||² says τ ≥ ½x'Px. Let (σ, ρ, v) be the cone's multipliers. Stationarity in τ gives σ = 1; by
-    complementarity (v, ρ, σ) is the multiple of the reflected point with σ = 1: v = -Rx. Stationarity in x,
+    *Proof.* 2·τ·1 ≥ ||Rx||² says τ ≥ ½x'Px. Let (σ, ρ, v) be the cone's multipliers. Stationarity in τ gives σ = 1. By
+    complementarity (σ, ρ, v) is a multiple of the reflected point (1, τ, -Rx), so v = -Rx. Stationarity in x,
     q = ΣF_k'z_k + R'v + ζ, then is Px + q = ΣF_k'z_k + ζ with the same z_k and ζ.
 
-    An objective that is known not to be convex has no R: there the constraint is the bilinear row τ ≥ x'(½Px).
+    If P is known not to be positive semidefinite, R does not exist, and the constraint is the bilinear row τ ≥ x'(½Px).
     """
 
     def apply(self, form: StandardForm) -> StandardForm:
@@ -122,7 +123,8 @@ class EpigraphBridge(Bridge):
 class RotatedBridge(Bridge):
     """The bridge from rotated to second-order cones by the orthogonal map T(a, b, c) = ((a + b)/√2, (a - b)/√2, c).
 
-    *Proof.* 2ab = ((a + b)/√2)² - ((a - b)/√2)². T is symmetric and its own inverse, so <z̃, T(Fx + g)> = <Tz̃, Fx + g>.
+    *Proof.* 2ab = ((a + b)/√2)² - ((a - b)/√2)². T is symmetric and its own inverse, so <z̃, T(Fx + g)> = <Tz̃, Fx + g>: the
+    multipliers z̃ of a target's cone give Tz̃ of the source.
     """
 
     def apply(self, form: StandardForm) -> StandardForm:
@@ -132,7 +134,7 @@ class RotatedBridge(Bridge):
 
     @staticmethod
     def _turn(c: Constraint) -> Constraint:
-        """The turned constraint; made once, since the forms of a path share their constraints."""
+        """Return the constraint mapped by T; computed once, since the forms of a regularisation path share their constraints."""
         assert isinstance(c.cone, RotatedSecondOrder)
         if c in _TURNED:
             return _TURNED[c]
@@ -142,7 +144,7 @@ class RotatedBridge(Bridge):
         return _TURNED[c]
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """Map the multipliers of those rows by T, its own inverse."""
+        """Map the multipliers of rotated cones by T, its own inverse."""
         cones = {c.label: c.cone for c in self.source.constraints}
         rotated = {
             label: cone.rotate(z) if isinstance(cone := cones[label], RotatedSecondOrder) else z
@@ -154,11 +156,11 @@ class RotatedBridge(Bridge):
 class BoundsToRows(Bridge):
     """The bridge from bounds to rows: x_j - l_j ≥ 0 and u_j - x_j ≥ 0, with multipliers ζ_l and ζ_u; ζ = ζ_l - ζ_u.
 
-    *Proof.* The rows' part of Σ F'z is ζ_l - ζ_u, which is ζ in the stationarity of the source.
+    *Proof.* These rows contribute ζ_l - ζ_u to Σ F_k'z_k of the target, which is ζ in the stationarity of the source.
     """
 
     def apply(self, form: StandardForm) -> StandardForm:
-        """Append the constraints ``lower bounds`` and ``upper bounds``, where there are any."""
+        """Append the constraints ``lower bounds`` and ``upper bounds``, each where a bound is finite."""
         self._low = np.flatnonzero(np.isfinite(form.lower))
         self._high = np.flatnonzero(np.isfinite(form.upper))
         extra = []
@@ -173,7 +175,7 @@ class BoundsToRows(Bridge):
         )
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """Subtract the multipliers of the upper rows from those of the lower rows: ζ."""
+        """Return ζ as the multipliers of the lower rows minus those of the upper rows."""
         reduced = dual.reduced.copy()
         multipliers = dict(dual.multipliers)
         if self._low.size:
@@ -186,13 +188,15 @@ class BoundsToRows(Bridge):
 class IndicatorsToRows(Bridge):
     """The bridge from indicators to big-M rows: (a, v) becomes v + M a ≥ 0 with M no less than -v at any point within the bounds.
 
+    An indicator states v ≥ 0 if the binary a is 0; a = 1 switches the row off.
+
     *Proof.* a = 0 leaves v ≥ 0; a = 1 leaves v ≥ -M, which every point within the bounds meets. The target is mixed-integer:
     it has no multipliers to lift.
 
     Raises
     ------
     ExportError
-        A row that bounds of its variables do not hold from below.
+        The bounds of the variables give no finite lower bound of a row v.
     """
 
     def apply(self, form: StandardForm) -> StandardForm:
@@ -225,10 +229,10 @@ class IndicatorsToRows(Bridge):
 class ConesToQuadraticRows(Bridge):
     """The bridge from second-order cones to quadratic rows in auxiliary variables v = F x + g.
 
-    A second-order cone becomes Σ v_i² ≤ v_0², v_0 ≥ 0; a rotated one Σ v_i² ≤ 2 v_0 v_1, both ≥ 0.
+    A second-order cone becomes Σ_{i≥1} v_i² ≤ v_0², v_0 ≥ 0; a rotated one Σ_{i≥2} v_i² ≤ 2 v_0 v_1, v_0 ≥ 0, v_1 ≥ 0.
 
-    *Proof.* With nonnegative heads these rows are the cones. The target is for readers of quadratic rows; it has no multipliers
-    to lift.
+    *Proof.* With nonnegative heads v_0 (and v_1) these rows are the cones. Solvers of quadratic rows return no multipliers of
+    them, so none are lifted.
     """
 
     def apply(self, form: StandardForm) -> StandardForm:
@@ -267,12 +271,12 @@ class ConesToQuadraticRows(Bridge):
         return np.concatenate([x, *(c.value(x) for c in self._cones)])
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """Return no multipliers: readers of quadratic rows give none."""
+        """Return no multipliers: solvers of quadratic rows return none."""
         return DualPoint({}, np.zeros(self.source.n))
 
 
 def _quadratic_stack(c: Constraint, v: sp.csr_array) -> Constraint:
-    """Return 0 ≥ Σ a_i b_i over the rows of v, a stack of bilinear rows under the cone's label."""
+    """Return the quadratic rows of the cones of v, as 0 ≥ Σ a_i b_i with affine a_i and b_i, under the cones' label."""
     dim, rotated = c.cone.dim, isinstance(c.cone, RotatedSecondOrder)
     pieces = []
     for first in range(0, c.rows, dim):
@@ -290,20 +294,20 @@ def _padded(quadratic: Quadratic, width: int) -> sp.csc_array:
     return P
 
 
-#: Rotated constraints and factors of quadratic parts that were computed before, as long as their sources live.
+#: Caches of constraints mapped by T and of factors R, kept as long as their sources live.
 _TURNED: weakref.WeakKeyDictionary[Constraint, Constraint] = weakref.WeakKeyDictionary()
 _FACTORS: weakref.WeakKeyDictionary[Quadratic, sp.csr_array] = weakref.WeakKeyDictionary()
 
 
 def psd_factor(quadratic: Quadratic) -> sp.csr_array:
-    """Return R with P = R'R: the factor that is stored, a diagonal's root, Cholesky, or eigenvalues (tiny negative ones cut).
+    """Return R with P = R'R: the factor that is stored, a diagonal's root, Cholesky, or from eigenvalues.
 
-    Made once for each quadratic part.
+    Computed once for each quadratic part. Negative eigenvalues down to -1e-9 times the largest count as rounding and are cut.
 
     Raises
     ------
     InputError
-        P is not positive semidefinite.
+        P is not positive semidefinite: an eigenvalue is below that.
     OutOfTimeError
         The deadline has passed.
     """
@@ -340,7 +344,7 @@ def _check_convex(smallest: float, largest: float) -> None:
 
 
 def _turn_of(dim: int, count: int) -> CSRRows:
-    """T, once for each cone: two entries in its first two rows, one in the others."""
+    """Return T once for each cone, as a block diagonal: two entries in the first two rows of a block, one in the others."""
     half = np.sqrt(0.5)
     data = np.concatenate([[half, half, half, -half], np.ones(dim - 2)])
     columns = np.concatenate([[0, 1, 0, 1], np.arange(2, dim)])

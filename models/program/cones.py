@@ -1,9 +1,10 @@
-"""The cones of a standard form: projections, dual cones and violations, which solvers and certificates ask for.
+"""The cones of a standard form: projections, dual cones and violations, which solvers and certificates use.
 
-A cone of this module is a stack of ``count`` equal cones of ``dim`` rows each: ``n`` rotated cones of three rows are *one*
-labelled constraint of the form. ``project`` is the Euclidean projection; the projection on the dual cone follows from Moreau's
-decomposition, ``Π_{K*}(v) = v + Π_K(-v)``. `Indicator` and `Bilinear` are sets that are neither convex nor cones; they keep the
-interface, since label, rows and polar multipliers mean the same.
+A constraint of the form is F x + g in a cone K; the rows v = F x + g are the argument ``v`` of most methods. A `Cone`
+is a stack of ``count`` equal cones of ``dim`` rows each: ``n`` rotated cones of three rows are *one* constraint. ``project`` is
+the Euclidean projection; the projection on the dual cone follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``.
+`Indicator` and `Bilinear` are sets that are neither convex nor cones; they keep the interface, since label, rows and polar
+multipliers mean the same.
 
 The semidefinite cone holds a symmetric matrix as a vector, its *svec*: the upper triangle by columns, entries off the diagonal
 times √2. With this scaling ``<A, B> = svec(A)'svec(B)``, so the cone is self-dual as a cone of vectors.
@@ -23,6 +24,7 @@ from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray, plain_fields
 from ..rounding import gamma
 
+#: √2, the factor of svec off the diagonal.
 _SQRT2 = float(np.sqrt(2.0))
 
 
@@ -105,7 +107,7 @@ class Cone(ABC):
     symbol : str
         Name of the cone in prints and sidecar files.
     convex : bool
-        False for sets that are neither convex nor cones.
+        Whether the set is convex; a set that is not is no cone either.
     """
 
     dim: int
@@ -155,7 +157,8 @@ class Cone(ABC):
     def dual_interior_direction(self, z: FloatArray) -> FloatArray:
         """Return a direction into the interior of the dual cone, of the size of each cone's multipliers; zero if none is needed.
 
-        Only multipliers on the boundary of a dual cone that is curved in every direction need one: they may move along a ray.
+        Only exponential and power cones return one. Their multipliers on the boundary could otherwise move along a ray alone
+        (`models.program.multiplier_repair`).
         """
         return np.zeros_like(z)
 
@@ -167,12 +170,15 @@ class Cone(ABC):
 
     @property
     def dual_map(self) -> FloatArray | None:
-        """Return D with K* = {z : D z in K}, dim × dim; None where the cone is its own dual (and for {0} and indicators)."""
+        """Return D with K* = {z : D z in K}, dim × dim; None where the cone is its own dual, and for {0} and nonconvex sets."""
         return None
 
     @property
     def interior_direction(self) -> FloatArray:
-        """Return a direction into the interior of every cone of the stack and of its dual: (1), (1, 0), (1, 1, 0), svec(I)."""
+        """Return a direction into the interior of every cone of the stack and of its dual: (1), (1, 0), (1, 1, 0), svec(I).
+
+        {0} has no interior; its direction is ones.
+        """
         return np.tile(self._inward, self.count)
 
     @property
@@ -181,7 +187,7 @@ class Cone(ABC):
 
     @property
     def group_size(self) -> int:
-        """Return the number of rows that share one violation: 1 for products of half-lines or points, else one cone's rows."""
+        """Return the number of rows that share one violation: 1 for inequalities and equalities, else the rows of one cone."""
         return self.dim
 
     def violation(self, v: FloatArray) -> float:
@@ -191,7 +197,9 @@ class Cone(ABC):
     def relative_violation(
         self, v: FloatArray, scale: FloatArray, unit: FloatArray | float = 1.0, rounding: FloatArray | float = 0.0
     ) -> float:
-        """Return the largest violation of a group of `group_size` rows beyond ``rounding`` ≥ 0, the error of v, relative to the
+        """Return the largest relative violation over groups of `group_size` rows.
+
+        The violation of a row is |v - Π_K(v)| less ``rounding`` ≥ 0, the error of v. The largest one of a group is divided by the
         group's largest ``unit`` > 0 plus its largest ``scale`` ≥ 0.
         """
         outside = np.maximum(np.abs(v - self.project(v)) - rounding, 0.0).reshape(-1, self.group_size).max(axis=1)
@@ -299,7 +307,7 @@ class SecondOrder(Cone):
         return np.asarray(np.maximum(rows[:, 0] - np.linalg.norm(rows[:, 1:], axis=1), 0.0) / np.sqrt(2.0))
 
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
-        """Return the projection with t no less than a bound of ||c|| from above."""
+        """Return the projection with t raised, where needed, to an upper bound of ||c||."""
         rows = self.by_cone(self.project_dual(v)).copy()
         rows[:, 0] = np.maximum(rows[:, 0], np.linalg.norm(rows[:, 1:], axis=1) * (1.0 + gamma(self.dim + 4)))
         return rows.ravel()
@@ -348,11 +356,11 @@ class RotatedSecondOrder(Cone):
         return projected.ravel()
 
     def depth(self, v: FloatArray) -> FloatArray:
-        """Return the depth in the second-order cone that the rotation leads to."""
+        """Return the depth of the rotated rows (`rotate`) in the second-order cone."""
         return SecondOrder(self.dim, self.count).depth(self.rotate(v))
 
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
-        """Return the projection with a and b raised until 2ab is no less than a bound of ||c||² from above."""
+        """Return the projection with a or b raised, where needed, until 2ab reaches an upper bound of ||c||²."""
         rows = self.by_cone(self.project_dual(v)).copy()
         a, b = np.maximum(rows[:, 0], 0.0), np.maximum(rows[:, 1], 0.0)
         squares = np.einsum("ij,ij->i", rows[:, 2:], rows[:, 2:]) * (1.0 + gamma(self.dim + 8))
@@ -374,7 +382,7 @@ class PSD(Cone):
     Parameters
     ----------
     dim : int
-        Rows of one cone.
+        Rows of one cone, p(p + 1)/2 for matrices of order p.
     count : int
         Number of equal cones in the stack.
     """
@@ -416,7 +424,7 @@ class PSD(Cone):
         return np.asarray(np.maximum(np.linalg.eigvalsh(smat(self.by_cone(v)))[:, 0], 0.0))
 
     def fill_zero_rows(self, v: FloatArray) -> FloatArray:
-        """Fill the diagonal of rows of zeros with the largest entry: the result is semidefinite if and only if v is."""
+        """Fill the diagonal of zero rows with the matrix's largest |entry|: the result is semidefinite if and only if v is."""
         matrices = smat(self.by_cone(v))
         sizes = np.abs(matrices).max(axis=(1, 2))
         cone, row = np.nonzero(~matrices.any(axis=2))
@@ -426,7 +434,7 @@ class PSD(Cone):
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
         """Return the projection plus a multiple of I that covers the rounding of its eigenvalues; rows of zeros stay zero.
 
-        A diagonal matrix without negative entries is in the cone as it is.
+        A diagonal matrix without negative entries is in the cone and is returned unchanged.
         """
         matrices = smat(self.by_cone(self.project_dual(v))).copy()
         sizes = np.abs(matrices).sum(axis=2).max(axis=1)
@@ -449,8 +457,8 @@ class PSD(Cone):
 class Indicator(Cone):
     """The set {(a, v) : a = 0 and v ≥ 0, or a = 1}: a binary variable a that switches the row v ≥ 0 off. No cone, not convex.
 
-    The rows of a are single binary variables of the form. Multipliers z with <z, (a, v)> ≥ 0 on the set are (z_a ≥ 0, 0), which
-    prove nothing: the closed convex hull of the set is 0 ≤ a ≤ 1 alone.
+    Each row a is a binary variable of the form, or 1 minus one. Multipliers z with <z, (a, v)> ≥ 0 on the set are (z_a ≥ 0, 0),
+    which prove no bound: the closed convex hull of the set is 0 ≤ a ≤ 1 alone.
 
     Parameters
     ----------
@@ -471,14 +479,14 @@ class Indicator(Cone):
             raise InputError(f"an indicator has the two rows a and v, not {self.dim}", name="dim")
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Return the nearest point: of (0, v₊) and (1, v) the nearer one."""
+        """Return the nearest point of every set: the nearer of (0, max(v, 0)) and (1, v)."""
         rows = self.by_cone(v)
         a, row = rows[:, 0], rows[:, 1]
         is_off = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
         return np.column_stack([np.where(is_off, 0.0, 1.0), np.where(is_off, np.maximum(row, 0.0), row)]).ravel()
 
     def project_dual(self, v: FloatArray) -> FloatArray:
-        """Return the nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""
+        """Return the nearest multipliers z with <z, (a, v)> ≥ 0 on the set: max(z_a, 0) and 0."""
         rows = self.by_cone(v)
         return np.column_stack([np.maximum(rows[:, 0], 0.0), np.zeros(self.count)]).ravel()
 
@@ -519,7 +527,9 @@ class Bilinear(Cone):
         return (np.arange(self.dim) < 1).astype(np.float64)
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Return the point of the set with the same a and b and the nearest t, so that a violation is that of the row."""
+        """Return the point of the set with the same a and b and the nearest t: no projection, but its distance is the row's
+        violation.
+        """
         rows = self.by_cone(v).copy()
         k = (self.dim - 1) // 2
         products = np.einsum("ij,ij->i", rows[:, 1 : 1 + k], rows[:, 1 + k :])

@@ -1,11 +1,13 @@
 """Proofs that a quadratic objective ½x'Px is convex: by construction, or by a factorisation with an error bound.
 
-A Cholesky factorisation that succeeds proves that the matrix is positive semidefinite up to a shift. P is scaled by powers of
-two, without rounding, to H with a diagonal between ½ and 2; the computed factor then belongs to a matrix within γ_{m+1}·trace of
-H (Demmel; Rump, *Verification of positive definiteness*, 2006). With t that error, a factorisation of H - tI proves H ⪰ 0. One of
-H + tI proves H ⪰ -2tI, so P + diag(δ) ⪰ 0 for a known δ of rounding size, which a bound over bounded variables subtracts.
-Small singular matrices are decided in rational arithmetic, and a direction of negative curvature is kept as a witness. With
-equality rows A x = b only the directions with A d = 0 count: P + ρA'A ⪰ 0 for some ρ is enough.
+A diagonally dominant matrix needs no factorisation (Gershgorin's circles). For others, a Cholesky factorisation that succeeds
+proves that the matrix is positive semidefinite up to a shift. P is scaled by powers of two, without rounding, to H of order m
+with a diagonal between ½ and 2; the computed factor then belongs to a matrix within γ_{m+1}·trace(H) of H, with γ_k = k u/(1 -
+k u) and u the unit roundoff (Demmel; Rump, *Verification of positive definiteness*, 2006). With t that error, a factorisation
+of H - tI proves H ⪰ 0. A factorisation of H + tI proves H ⪰ -2tI, so P + diag(δ) ⪰ 0 for a known δ of rounding size, which a
+bound over bounded variables subtracts. Small singular matrices are decided in rational arithmetic, and a direction of negative
+curvature is kept as a witness. With equality rows A x = b only the directions with A d = 0 count: P + ρA'A ⪰ 0 for some ρ is
+enough.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from ..rounding import dot, gamma
 LARGEST_VERIFIED_ORDER = 3000
 #: Shares of the scaled diagonal that are tried as a lower bound of the curvature.
 _SHARES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
-#: Entries of the diagonal up to this are not scaled to about one: the squares of such scales are infinite.
+#: A matrix with a diagonal entry up to this is not scaled: the squares of such scales are infinite.
 _LEAST_SCALED = 2.0**-1000
 #: Order up to which a matrix that float64 leaves open is decided in rational arithmetic.
 _RATIONAL = 14
@@ -52,11 +54,11 @@ class Convexity:
     argument : str
         The argument, in words.
     deficit : ndarray (n,), optional
-        δ ≥ 0 with d'Pd ≥ -Σδ_j d_j² [- penalty·||A d||²]; zero where it is not given.
+        δ ≥ 0 with d'Pd ≥ -Σδ_j d_j² - ρ||A d||² for all d; zero where it is not given.
     penalty : float
-        ρ, where only directions with A d = 0 count.
+        ρ; zero unless only directions with A d = 0 count, A the equality rows.
     witness : ndarray (n,), optional
-        d with d'Pd < 0.
+        A direction d with d'Pd < 0.
     curvature : float, optional
         d'Pd/d'd of the witness.
     """
@@ -85,17 +87,17 @@ class Convexity:
 
     @property
     def largest_deficit(self) -> float:
-        """Return max δ_j."""
+        """Return max δ_j of the deficit; 0 without one."""
         return 0.0 if self.deficit is None else float(self.deficit.max(initial=0.0))
 
     @property
     def condition(self) -> str:
-        """Return the sentence under which a bound holds where convexity is not proved; empty where it is."""
+        """Return the condition, a clause with "if", under which a bound holds; empty where convexity is proved."""
         return "" if self.is_proved else f"if P is positive semidefinite, which is {self.evidence.value}: {self.argument}"
 
 
 def _sums(P: FloatArray | sp.csc_array) -> FloatArray:
-    """Σ_j |P_ij|."""
+    """Return Σ_j |P_ij| for each row i."""
     if isinstance(P, np.ndarray):
         return np.asarray(np.abs(P).sum(axis=1))
     return np.asarray(np.bincount(P.indices, weights=np.abs(P.data), minlength=P.shape[0]), dtype=np.float64)
@@ -141,10 +143,10 @@ def convexity_on_equalities(P: FloatArray, A: FloatArray) -> Convexity | None:
 def curvature_bounds(
     P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float = 0.0
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Return ℓ ≥ 0 on the chosen variables and δ ≥ 0 on the others with d'Pd ≥ Σℓ_j d_j² - Σδ_j d_j²; None without a proof.
+    """Return ℓ ≥ 0 and δ ≥ 0 with d'Pd ≥ Σℓ_j d_j² - Σδ_j d_j² for all d; None without a proof.
 
-    ``rounding`` bounds the error of P itself, relative to √(P_ii P_jj), summed over a row. Variables whose row of P is zero have
-    ℓ_j = δ_j = 0.
+    ℓ_j is positive for chosen variables and zero for others, δ_j zero for chosen variables; both are zero where the row of P is.
+    ``rounding`` bounds the error of P itself, relative to √(P_ii P_jj), summed over a row.
     """
     n = int(P.shape[0])
     diagonal = np.asarray(P.diagonal(), dtype=np.float64)
@@ -174,7 +176,7 @@ def curvature_bounds(
 
 
 def _dominant(diagonal: FloatArray, sums: FloatArray, chosen: BoolArray, rounding: float) -> tuple[FloatArray, FloatArray] | None:
-    """Gershgorin's circles: ℓ_j = P_jj - Σ|P_jk|."""
+    """Return `curvature_bounds` by Gershgorin's circles, ℓ_j = P_jj - Σ_{k≠j} |P_jk|; None unless they are positive."""
     row_bounds = (diagonal - sums * (1.0 + gamma(diagonal.size))) * (1.0 - 1e-12) - rounding * diagonal
     if not (row_bounds[chosen & (diagonal > 0.0)] > 0.0).all() or (row_bounds < 0.0).any():
         return None
@@ -182,7 +184,7 @@ def _dominant(diagonal: FloatArray, sums: FloatArray, chosen: BoolArray, roundin
 
 
 def _two_by_two(P: FloatArray | sp.csc_array, diagonal: FloatArray, sums: FloatArray) -> Convexity | None:
-    """A witness on one or two variables: a negative diagonal entry, or a zero one in a row that is not zero."""
+    """Return a witness on one or two variables, from a negative diagonal entry, or a zero one in a row that is not zero."""
     n = diagonal.size
     witness = np.zeros(n)
     if (diagonal < 0.0).any():
@@ -203,7 +205,7 @@ def _two_by_two(P: FloatArray | sp.csc_array, diagonal: FloatArray, sums: FloatA
 
 
 def _decide(H: FloatArray, scale: FloatArray, indices: IntArray, n: int) -> Convexity:
-    """Evidence for the scaled matrix H, diagonal in [½, 2]."""
+    """Return the evidence for P from the scaled matrix H, diagonal in [½, 2], of the variables ``indices`` out of n."""
     m = H.shape[0]
     shift = 2.0 * gamma(m + 2) * float(np.trace(H))
     if _factors(H, -shift):
@@ -241,7 +243,7 @@ def _factors(H: FloatArray, shift: float) -> bool:
 
 
 def is_semidefinite(S: Sequence[Sequence[Fraction]]) -> bool:
-    """Return whether a symmetric matrix is S ⪰ 0, by the pivots of LDL': all nonnegative, a zero one only with a zero column."""
+    """Return whether a symmetric matrix is S ⪰ 0, by the pivots of LDL': all nonnegative, and zero only with a zero column."""
     rows = [list(row) for row in S]
     for k, pivot_row in enumerate(rows):
         pivot = pivot_row[k]

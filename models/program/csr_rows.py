@@ -20,7 +20,7 @@ IndexArray: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 
 #: Sizes (rows × columns) up to which `CSRRows.gram` multiplies dense matrices; measured against SciPy's sparse product.
 _SMALL = 1 << 16
-#: The size up to which it does so if at least this share of the entries is not zero.
+#: The size up to which it multiplies dense matrices if at least this share of the entries is stored.
 _LARGE, _FULL = 1 << 24, 0.05
 
 
@@ -37,7 +37,7 @@ class CSRRows:
     indices : ndarray of int (entries,)
         Their columns.
     indptr : ndarray of int (rows + 1,)
-        Where the entries of each row begin; the last one is their number.
+        Where the entries of each row begin; the last number is that of all entries.
     width : int
         Number of columns.
     """
@@ -69,7 +69,7 @@ class CSRRows:
             return CSRRows(np.zeros(0), np.zeros(0, dtype=kind), np.zeros(rows + 1, dtype=kind), width)
         indptr = np.array([part.indptr for part, _ in parts]).sum(axis=0, dtype=kind)
         indices, data = np.empty(indptr[-1], dtype=kind), np.empty(indptr[-1])
-        before = indptr[:-1].copy()  # where each row's next entries go: SciPy's hstack takes twenty times as many calls
+        before = indptr[:-1].copy()  # where each row's next entries go; SciPy's hstack takes twenty times as many calls
         for part, shift in parts:
             places = part.entry_positions(before)
             indices[places], data[places] = part.indices + shift, part.data
@@ -96,7 +96,7 @@ class CSRRows:
 
     @property
     def overlap_counts(self) -> FloatArray:
-        """Count, for each column, the entries of its rows: at least as many as its column of A'A has."""
+        """Return, for each column j, the number of entries of the rows with an entry in j: at least the non-zeros of A'A e_j."""
         return np.asarray(
             np.bincount(self.indices, weights=np.repeat(self.row_counts, self.row_counts) * 1.0, minlength=self.width),
             dtype=np.float64,
@@ -221,7 +221,7 @@ def csc_triangle(P: FloatArray | sp.csc_array, *, upper: bool) -> sp.csc_matrix:
     """Return the upper or lower triangle of a square matrix, diagonal included, as CSC; zeros of a dense matrix are stored."""
     n = P.shape[0]
     if isinstance(P, np.ndarray):
-        mask = np.tri(n, dtype=bool) if upper else np.tri(n, dtype=bool).T  # of column j its rows i, at (j, i)
+        mask = np.tri(n, dtype=bool) if upper else np.tri(n, dtype=bool).T  # at (j, i): whether row i of column j is taken
         places = np.broadcast_to(np.arange(n, dtype=_kind(P.size)), (n, n))[mask]
         data, counts = P.T[mask], np.arange(1, n + 1) if upper else np.arange(n, 0, -1)
         ends = np.concatenate([[0], np.cumsum(counts)]).astype(places.dtype)

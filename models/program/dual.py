@@ -8,9 +8,9 @@ Primal and dual, with z_k in the dual cone of K_k, multipliers ζ_l, ζ_u ≥ 0 
 (s = Rx at the optimum; where no factor R is known, P x̂ stands for R's and ½ x̂'P x̂ for ½ ||s||².) Weak duality holds for every
 pair of feasible points; the optima agree where one of the two has a strictly feasible point, or all cones are polyhedral.
 
-Names: a *block* of the dual is called as the *constraint* of the primal whose multiplier it is, a *constraint* of the dual as
-the *block* of the primal whose stationarity it states. So the multipliers of a solved primal are values of the dual's blocks,
-and the dual's multipliers of ``w`` are a primal w.
+Names: a *block* of the dual has the label of the *constraint* of the primal whose multipliers it holds; an equality of the dual
+has the label of the *block* of the primal whose stationarity it states. So the multipliers of a solved primal are values of the
+dual's blocks, and the dual's multipliers of ``w`` are a primal w.
 """
 
 from __future__ import annotations
@@ -33,14 +33,19 @@ def dual_form(form: StandardForm) -> StandardForm:
     Parameters
     ----------
     form : StandardForm
-        Continuous and convex; bilinear rows or known negative curvature of P are an error.
+        Continuous and convex.
 
     Returns
     -------
     StandardForm
         Blocks by the labels of the primal's constraints, ``lower <block>`` and ``upper <block>`` for the multipliers of
-        bounds, and ``image`` for s = Rx (``point`` for x̂). Rows' and variables' own names stay. ``maximise`` is the opposite of
-        the primal's.
+        bounds, and ``image`` for s = Rx (``point`` for x̂). Names that the primal's rows and variables were given are kept.
+        ``maximise`` is the opposite of the primal's.
+
+    Raises
+    ------
+    UnsupportedModelError
+        Integer variables, indicators, bilinear rows or known negative curvature of P.
     """
     if form.integer.any() or any(isinstance(c.cone, Indicator) for c in form.constraints):
         raise UnsupportedModelError(
@@ -89,7 +94,11 @@ def _row_names(block: Block) -> tuple[str, ...] | None:
 
 @dataclass(eq=False)
 class _Parts:
-    """The dual's blocks as they are collected: label, columns of the stationarity rows, costs, lower bounds."""
+    """The dual's blocks, collected one by one, with their columns of the stationarity rows, costs and lower bounds.
+
+    ``rows`` is the number of stationarity rows; ``cones`` has the label and the block's index of each constraint that is not
+    linear.
+    """
 
     rows: int
     blocks: list[Block] = field(default_factory=list)
@@ -109,7 +118,7 @@ class _Parts:
 
 
 def _image(quadratic: Quadratic, parts: _Parts, form: StandardForm) -> sp.csc_array | FloatArray:
-    """The block of s (or x̂), first of all; returns its quadratic objective."""
+    """Add the block of s (or x̂) before all others; return the matrix of its quadratic objective."""
     names_in_use = {b.label for b in form.blocks} | {c.label for c in form.constraints}
     factored = quadratic.factor is not None
     label = "image" if factored else "point"

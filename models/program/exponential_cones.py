@@ -7,11 +7,12 @@ MOSEK and CBF write the rows of the exponential cone the other way round. Neithe
 image of the cone, K* = {v : D v in K}:
 
     Exponential*  cl {(u, v, w) : u < 0, -u e^{v/u - 1} ≤ w},   D (u, v, w) = (u - v, -u, w)
-    Power(α)*     {(u, v, w) : (u/α)^α (v/(1-α))^{1-α} ≥ |w|},  D (u, v, w) = (u/α, v/(1-α), w)
+    Power(α)*     {(u, v, w) : (u/α)^α (v/(1-α))^{1-α} ≥ |w|, u, v ≥ 0},  D (u, v, w) = (u/α, v/(1-α), w)
 
 Membership is decided in logarithms, log z - log y ≥ x/y, which neither overflow nor underflow, with the error bounds of
-`models.rounding`. Projections solve one equation of one unknown for each cone: Friberg, *Projection onto the exponential
-cone: a univariate root-finding problem* (2023); Hien, *Differential properties of Euclidean projection onto power cone* (2015).
+`models.rounding`; u in these bounds is the unit roundoff. A projection solves one equation of one unknown: Friberg, *Projection
+onto the exponential cone: a univariate root-finding problem* (2023); Hien, *Differential properties of Euclidean projection
+onto power cone* (2015).
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ from .cones import Cone, Feature
 
 #: Halvings of an interval of at most 1,400 (of -700 to 700), down to a rounding.
 _HALVINGS = 80
+#: Largest exponent of the search: e^700 is near the largest number of float64.
 _LARGEST_EXPONENT = 700.0
-#: A quotient that overflows is compared as infinite; one that underflows errs by less than the smallest normal number.
+#: Limit of quotients in error bounds, which keeps these finite, and a bound of the error of a quotient that underflows.
 _HUGE, _TINY = 1e300, 1e-307
-#: Distance, relative to the rows, at which a point above counts as the nearest: a few roundings.
+#: Distance, relative to the rows, up to which a point that differs in z alone counts as the nearest: a few roundings.
 _CLOSE = 1e-15
-#: Halvings of a cube around a point until it is inside, and the corners of a cube.
+#: Most halvings of a cube around a point until it is inside, and the corners of a cube.
 _DEPTHS = 44
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
@@ -90,7 +92,7 @@ class TranscendentalCone(Cone):
         return np.where(inside[:, None], self.by_cone(v), self._repaired(projected)).ravel()
 
     def depth(self, v: FloatArray) -> FloatArray:
-        """Return half a side of a cube around each cone's rows whose corners are all inside, proved: then so is the cube."""
+        """Return half a side of a cube around each cone's rows whose corners, and so all of it, are provably inside; else 0."""
         rows, depths = self.by_cone(v), np.zeros(self.count)
         size = np.abs(rows).max(axis=1, initial=0.0)
         for halvings in range(1, _DEPTHS + 1):
@@ -112,7 +114,7 @@ class TranscendentalCone(Cone):
         return np.asarray(np.maximum(self.depth(image.ravel()) - rounding, 0.0) / norm * (1.0 - 1e-9))
 
     def dual_interior_direction(self, z: FloatArray) -> FloatArray:
-        """Return a direction into the interior of the dual cone, of the size of each cone's multipliers."""
+        """Return a direction that leads into the dual cone, of the size of each cone's multipliers."""
         rows = self.by_cone(z)
         return (np.abs(rows).max(axis=1, initial=0.0)[:, None] * self._dual_directions(rows)).ravel()
 
@@ -120,13 +122,13 @@ class TranscendentalCone(Cone):
     def multipliers_of_inequalities(self, v: FloatArray, mu: FloatArray) -> FloatArray:
         """Return -∇h μ: the multipliers of the rows v of a cone stated as smooth inequalities h ≤ 0 with multipliers μ ≥ 0.
 
-        Exponential: h = y e^{x/y} - z, one for each cone. Power: ±z - x^α y^{1-α}, two for each cone, + first.
+        Exponential: h = y e^{x/y} - z, one for each cone. Power: h = ±z - x^α y^{1-α}, two for each cone, with + first.
         Where the gradient is not finite, the multipliers are 0.
         """
 
     @abstractmethod
     def _dual_directions(self, rows: FloatArray) -> FloatArray:
-        """Signs of a direction into the dual cone."""
+        """Return a direction that leads into each dual cone, with entries -1, 0 or 1."""
 
     def _nearest(self, rows: FloatArray, candidates: list[FloatArray]) -> FloatArray:
         """Return for each row the nearest candidate that is surely in the dual cone; the last always is."""
@@ -140,29 +142,36 @@ class TranscendentalCone(Cone):
 
     @abstractmethod
     def _decided(self, v: FloatArray, share: float) -> BoolArray:
-        """Return which cones hold their rows, with ``share`` of the errors in their favour."""
+        """Return which cones hold their rows, with ``share`` times the error bound in favour of that: -1 proves it."""
 
     @abstractmethod
     def _dual_decided(self, z: FloatArray, share: float) -> BoolArray:
-        """Return which dual cones hold the multipliers, with ``share`` of the errors in their favour."""
+        """Return which dual cones hold the multipliers, with ``share`` times the error bound in favour of that."""
 
     @abstractmethod
     def _straight_above(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points of the cone that differ in one row, and by how much; infinite where there are none."""
+        """Return points of the cone that differ in z alone, and by how much; infinite where there are none."""
 
     @abstractmethod
     def _between(self, rows: FloatArray) -> FloatArray:
-        """Projection of rows that are neither in the cone nor in its polar."""
+        """Return the projections of rows that are neither in the cone nor in its polar."""
 
     @abstractmethod
     def _repaired(self, rows: FloatArray) -> FloatArray:
-        """Multipliers in the dual cone, proved, beside ones that may miss it by a rounding."""
+        """Return multipliers that are provably in the dual cone, near ones that may miss it by a rounding."""
 
 
 @dataclass(frozen=True)
 class Exponential(TranscendentalCone):
-    """The exponential cone cl {(x, y, z) : y > 0, y e^{x/y} ≤ z}; the closure adds {(x, 0, z) : x ≤ 0 ≤ z}. The module has its
-    dual.
+    """The exponential cone cl {(x, y, z) : y > 0, y e^{x/y} ≤ z}; the closure adds {(x, 0, z) : x ≤ 0 ≤ z}. The docstring of the
+    module states its dual.
+
+    Parameters
+    ----------
+    dim : int
+        3.
+    count : int
+        How many equal cones are stacked.
     """
 
     feature = Feature.EXPONENTIAL
@@ -179,7 +188,7 @@ class Exponential(TranscendentalCone):
         return np.array([-1.0, 1.0, 1.0])
 
     def _decided(self, v: FloatArray, share: float) -> BoolArray:
-        """Return x/y ≤ log z - log y, or the closure's face, with ``share`` errors to the right."""
+        """Return x/y ≤ log z - log y, or x ≤ 0 = y ≤ z, with ``share`` times the error bound added on the right."""
         x, y, z = self.by_cone(v).T
         body = (y > 0.0) & (z > 0.0)
         safe = np.where(body, y, 1.0)
@@ -190,7 +199,7 @@ class Exponential(TranscendentalCone):
         return np.where(body, margin + share * error >= ratio, (y == 0.0) & (x <= 0.0) & (z >= 0.0))
 
     def _dual_decided(self, z: FloatArray, share: float) -> BoolArray:
-        """Return v/u - 1 ≤ log w - log(-u), or u = 0 ≤ v, w, with ``share`` errors to the right."""
+        """Return v/u - 1 ≤ log w - log(-u), or u = 0 ≤ v, w, with ``share`` times the error bound added on the right."""
         u, v, w = self.by_cone(z).T
         body = (u < 0.0) & (w > 0.0)
         safe = np.where(body, -u, 1.0)
@@ -201,7 +210,7 @@ class Exponential(TranscendentalCone):
         return np.where(body, margin + 1.0 + share * error >= ratio, (u == 0.0) & (v >= 0.0) & (w >= 0.0))
 
     def _straight_above(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(x, y, max(z, y e^{x/y})) of y > 0."""
+        """Return (x, y, max(z, y e^{x/y})) where y > 0."""
         x, y, z = rows.T
         body = y > 0.0
         safe = np.where(body, y, 1.0)
@@ -210,7 +219,7 @@ class Exponential(TranscendentalCone):
         return np.column_stack([x, y, np.maximum(lowest_z, z)]), np.maximum(lowest_z - z, 0.0)
 
     def _between(self, rows: FloatArray) -> FloatArray:
-        """The nearest of three points: on the curved boundary, on the face y = 0, and straight above.
+        """Return the nearest of three points: on the curved boundary, on the face y = 0, and with z alone raised.
 
         v = s (ρ, 1, e^ρ) + τ (1, 1 - ρ, -e^-ρ) with s, τ > 0 is Moreau's decomposition on the curved part; x and y give s and τ
         as functions of ρ, and z the equation s e^ρ - τ e^-ρ = z, whose left side increases where both are positive.
@@ -241,7 +250,7 @@ class Exponential(TranscendentalCone):
 
     @staticmethod
     def _shares(rho: FloatArray, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """s and τ at ρ."""
+        """Return s and τ of `_between` at ρ."""
         size = rho * rho - rho + 1.0
         return (y - (1.0 - rho) * x) / size, (x - rho * y) / size
 
@@ -273,7 +282,7 @@ class Exponential(TranscendentalCone):
 
 @dataclass(frozen=True)
 class Power(TranscendentalCone):
-    """The power cone {(x, y, z) : x^α y^{1-α} ≥ |z|, x ≥ 0, y ≥ 0}; the module has its dual.
+    """The power cone {(x, y, z) : x^α y^{1-α} ≥ |z|, x ≥ 0, y ≥ 0}; the docstring of the module states its dual.
 
     Parameters
     ----------
@@ -282,7 +291,7 @@ class Power(TranscendentalCone):
     count : int
         How many equal cones are stacked.
     alpha : float
-        α, strictly between 0 and 1; 1 - α is meant exactly.
+        α, strictly between 0 and 1; the other exponent is 1 - α in exact arithmetic.
     """
 
     alpha: float = 0.5
@@ -308,7 +317,7 @@ class Power(TranscendentalCone):
 
     @cached_property
     def _scale(self) -> float:
-        """log(α^α (1-α)^{1-α}), by which the dual's inequality differs, within 64u: neither term is below -1/e."""
+        """Return log(α^α (1-α)^{1-α}), which the dual's inequality subtracts, within 64u: α log α and its like are ≥ -1/e."""
         return float(self._level(np.full(1, self.alpha), np.full(1, 1.0 - self.alpha), 0.0)[0][0])
 
     def _decided(self, v: FloatArray, share: float) -> BoolArray:
@@ -318,7 +327,7 @@ class Power(TranscendentalCone):
         return self._compared(z, share, self._scale)
 
     def _compared(self, v: FloatArray, share: float, scale: float) -> BoolArray:
-        """Return α log x + (1-α) log y - scale ≥ log|z| with ``share`` errors to the right."""
+        """Return α log x + (1-α) log y - scale ≥ log|z|, or x, y ≥ 0 = z, with ``share`` times the error bound on the left."""
         x, y, z = self.by_cone(v).T
         body = (x > 0.0) & (y > 0.0) & (z != 0.0)
         level, error = self._level(np.where(body, x, 1.0), np.where(body, y, 1.0), scale)
@@ -327,7 +336,7 @@ class Power(TranscendentalCone):
         return np.where(body, level + share * error >= head, (x >= 0.0) & (y >= 0.0) & (z == 0.0))
 
     def _level(self, x: FloatArray, y: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
-        """α log x + (1-α) log y - scale of positive numbers, and the bound of its error."""
+        """Return α log x + (1-α) log y - scale of positive numbers, and the bound of its error."""
         (a, a_error), (b, b_error) = logarithm(x), logarithm(y)
         beta = 1.0 - self.alpha
         level = self.alpha * a + beta * b - scale
@@ -335,7 +344,7 @@ class Power(TranscendentalCone):
         return level, self.alpha * a_error + beta * b_error + 8.0 * UNIT * size + (64.0 * UNIT if scale else 0.0)
 
     def _straight_above(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(x, y, z) with |z| cut to x^α y^{1-α}, of x, y ≥ 0."""
+        """Return (x, y, z) with |z| cut to x^α y^{1-α} where x, y ≥ 0."""
         x, y, z = rows.T
         body = (x >= 0.0) & (y >= 0.0)
         level = np.where(body, np.abs(x) ** self.alpha * np.abs(y) ** (1.0 - self.alpha), -np.inf)
@@ -344,7 +353,10 @@ class Power(TranscendentalCone):
         )
 
     def _between(self, rows: FloatArray) -> FloatArray:
-        """The root r in (0, |z|) of (½φ_x)^α (½φ_y)^{1-α} = r, φ_t = t + √(t² + 4α_t r (|z| - r)); (φ_x/2, φ_y/2, ±r)."""
+        """Return (½φ_x, ½φ_y, ±r) with the root r in (0, |z|) of (½φ_x)^α (½φ_y)^{1-α} = r.
+
+        φ_t = t + √(t² + 4α_t r (|z| - r)) for t = x and y, with α_x = α and α_y = 1 - α; the sign is that of z.
+        """
         x, y, z = rows.T
         head = np.abs(z)
         low, high = np.zeros(x.size), head.copy()
@@ -362,14 +374,14 @@ class Power(TranscendentalCone):
 
     @staticmethod
     def _halves(t: FloatArray, weight: float, r: FloatArray, head: FloatArray) -> FloatArray:
-        """½φ_t without cancellation."""
+        """Return ½φ_t of `_between`, computed without cancellation; ``weight`` is α_t and ``head`` |z|."""
         product = weight * r * np.maximum(head - r, 0.0)
         root = np.sqrt(t * t + 4.0 * product)
         small = np.where(root - t > 0.0, 2.0 * product / (root - t), 0.0)
         return np.where(t >= 0.0, 0.5 * (t + root), small)
 
     def multipliers_of_inequalities(self, v: FloatArray, mu: FloatArray) -> FloatArray:
-        """Return ((μ₊ + μ₋) ∇(x^α y^{1-α}), μ₋ - μ₊)."""
+        """Return ((μ₊ + μ₋) ∇(x^α y^{1-α}), μ₋ - μ₊), μ₊ and μ₋ the multipliers of the inequalities with +z and with -z."""
         x, y, _ = self.by_cone(v).T
         above, below = mu.reshape(-1, 2).T
         with np.errstate(all="ignore"):
@@ -405,6 +417,6 @@ def _finite_cones(z: FloatArray) -> FloatArray:
 
 
 def _logarithms(z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """log z - log y, and the bound of its error."""
+    """Return log z - log y, and the bound of its error."""
     (a, a_error), (b, b_error) = logarithm(z), logarithm(y)
     return a - b, a_error + b_error + UNIT * np.abs(a - b)

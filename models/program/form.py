@@ -5,9 +5,9 @@
                 l ≤ x ≤ u,  some x integer
 
 Conventions, once and for all. Minimisation; a model that maximises sets ``maximise`` and its objective is the negative
-of the form's. Lagrangian f(x) - Σ_k <z_k, F_k x + g_k> - <ζ, x> with z_k in the dual cone of K_k and
-ζ = ζ_l - ζ_u the reduced costs of the bounds, so stationarity reads ``P x + q = Σ_k F_k'z_k + ζ`` and every
-multiplier has one sign. Symmetric blocks are stored as svec (`models.program.cones`).
+of the form's, f(x). The Lagrangian is f(x) - Σ_k <z_k, F_k x + g_k> - <ζ_l, x - l> - <ζ_u, u - x>, with z_k in the dual
+cone of K_k and ζ_l, ζ_u ≥ 0. Stationarity reads ``P x + q = Σ_k F_k'z_k + ζ`` with the reduced costs ζ = ζ_l - ζ_u of the bounds.
+Symmetric blocks are stored as svec (`models.program.cones`).
 
 `Block` is a labelled array of variables and `Constraint` a labelled group of rows; their entries are found by the names that a
 Pyomo model, a gurobipy model or a file gives them. `StandardForm` joins them with the objective.
@@ -85,7 +85,7 @@ class Block:
 
     @property
     def indices(self) -> tuple[IntArray, ...]:
-        """The index of each scalar variable in the block's own shape, an array for each axis."""
+        """Return the index of each scalar variable in the block's own shape, an array for each axis."""
         if self.entries is not None:
             rows, columns = np.array(self.entries, dtype=np.intp).reshape(-1, 2).T
             return rows, columns
@@ -93,7 +93,7 @@ class Block:
 
     @property
     def entry_scale(self) -> FloatArray:
-        """Return the scalar variables over the entries of the block's own value: √2 off the diagonal of an svec, else 1."""
+        """Return each scalar variable's ratio to its entry of the block's value: √2 off the diagonal of an svec, else 1."""
         if not self.symmetric or self.entries is not None:
             return np.ones(self.size)
         rows, columns = self.indices
@@ -101,7 +101,7 @@ class Block:
 
     @property
     def expansion(self) -> sp.csr_array:
-        """Return the matrix that maps the slice of x to the block's own value by rows."""
+        """Return the matrix that maps the block's slice of x to its value, flattened row by row."""
         size, places = math.prod(self.shape), np.arange(self.size)
         positions = np.ravel_multi_index(self.indices, self.shape) if self.shape else places
         weights = 1.0 / self.entry_scale
@@ -144,7 +144,7 @@ class Block:
         Raises
         ------
         InputError
-            The value has another shape than the block, or entries that it does not have.
+            The value has another shape than the block; or, with ``entries``, it is not zero elsewhere, or not symmetric.
         """
         value = np.asarray(value, dtype=np.float64)
         if value.shape != self.shape:
@@ -176,6 +176,11 @@ class Constraint:
         One name for each row, where a file or another package named them.
     points : sequence of int, optional
         Index of the data point whose margin each row (of cones of several rows: each cone) bounds.
+
+    Raises
+    ------
+    InputError
+        F, g, names or points that do not fit the cone, or numbers that are not finite.
     """
 
     label: str
@@ -202,8 +207,8 @@ class Constraint:
         return self.g.size
 
     def names(self) -> list[str]:
-        """Return one name for each row: its own, ``margin[3]``, or ``hull[3,0]`` (cone, row in the cone) for cones of several
-        rows.
+        """Return one name for each row: its own, the label of a single row, ``margin[3]``, or ``hull[3,0]`` (cone, row in the
+        cone) in a stack of several cones with several rows each.
         """
         if self.given_names is not None:
             return list(self.given_names)
@@ -212,7 +217,7 @@ class Constraint:
         return [f"{self.label}[{k},{i}]" for k in range(self.cone.count) for i in range(self.cone.dim)]
 
     def pack(self, value: FloatArray) -> FloatArray:
-        """Return the rows' multipliers as they are, one for each row."""
+        """Return the rows' multipliers unchanged, one for each row, as `Block.pack` does for variables."""
         return np.asarray(value, dtype=np.float64)
 
     @cached_property
@@ -238,11 +243,12 @@ class NamedValues(dict[str, FloatArray]):
     ``values["w[age]"]``.
 
     The name of an indexed variable of another package stands for all its entries, one after the other: ``values["open"]`` for
-    ``open[north]`` and ``open[south]``. Multipliers by constraint answer to the names of rows so.
+    ``open[north]`` and ``open[south]``. Multipliers by constraint answer to the names of rows in the same way.
 
     Parameters
     ----------
     values : mapping of label to array
+        Values, or multipliers, by label.
     blocks : callable
         Returns the blocks, or the constraints, of the form; called for a name that is no label.
     """
@@ -295,12 +301,12 @@ def find_entry(blocks: Sequence[NamedT], name: str, noun: str = "block or variab
     """Return the block that has an entry of this name, ``w[age]``, and the entry's place in the block; likewise for rows of
     constraints.
 
-    What is in the brackets, ``age``, is enough where one variable has it.
+    The index in the brackets, ``age``, is enough where only one block has it.
 
     Raises
     ------
     InputError
-        No variable has this name; suggests the nearest ones.
+        No variable has this name, or more than one; the message suggests the nearest names.
     """
     names: dict[str, list[str]] = {b.label: b.names() for b in blocks}
     for full_names in ([name for _ in blocks], [f"{block.label}[{name}]" for block in blocks]):
@@ -453,7 +459,7 @@ class LinearArrays:
         return multipliers_by_label(self.form, -y)
 
     def reduced(self, y: FloatArray) -> FloatArray:
-        """Return the reduced costs ζ of the bounds (n,), in the form's sign, from the same y."""
+        """Return the reduced costs ζ of the bounds (n,), in the form's sign, from the y of `multipliers`."""
         zeta = np.zeros(self.form.n)
         zeta[self.bounded_variables] = -y[y.size - self.bounded_variables.size :]
         return zeta
@@ -481,7 +487,7 @@ class StandardForm(Displayable, ExportMethods):
     Parameters
     ----------
     name : str
-        Name of the program in prints and results.
+        Name of the program in printed texts and results.
     blocks : tuple of Block
         The variables: consecutive parts of x with labels.
     q, r : ndarray (n,), float
@@ -539,7 +545,7 @@ class StandardForm(Displayable, ExportMethods):
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without its import, which holds an object of another package."""
+        """Return the state to pickle, without the import, which holds an object of another package."""
         return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     def display(self) -> Display:
@@ -572,7 +578,8 @@ class StandardForm(Displayable, ExportMethods):
     def with_names(self, label: str, *axes: Sequence[str]) -> StandardForm:
         """Return the form with the entries of a block named ``label[name]``, or ``label[name,name]`` by the names of both axes.
 
-        An axis has one name for each index. Where names of an axis repeat, the form is returned as it is.
+        An axis has one name for each index. The form is returned unchanged if names of an axis repeat, or if it has no block of
+        this label and shape without names.
         """
         shape = tuple(map(len, axes))
         blocks = [block for block in self.blocks if block.label == label and block.shape == shape and block.given_names is None]
@@ -610,7 +617,7 @@ class StandardForm(Displayable, ExportMethods):
     def with_integers_fixed(self, x: FloatArray) -> StandardForm:
         """Return the continuous form with the integer variables fixed at the nearest integers of x.
 
-        Rows that an indicator switches on at x stay, those that it switches off go. Bilinear rows are dropped.
+        A row that an indicator switches on at x becomes a linear row; rows that are switched off and bilinear rows are dropped.
         """
         lower, upper = self.lower.copy(), self.upper.copy()
         lower[self.integer] = upper[self.integer] = np.round(x[self.integer])
@@ -703,15 +710,17 @@ class StandardForm(Displayable, ExportMethods):
         Parameters
         ----------
         label : str
+            Label of the constraint.
 
         Returns
         -------
         Constraint
+            The constraint.
 
         Raises
         ------
         InputError
-            There is none; the message lists the labels.
+            There is no such constraint; the message lists the labels.
         """
         for c in self.constraints:
             if c.label == label:
@@ -724,15 +733,17 @@ class StandardForm(Displayable, ExportMethods):
         Parameters
         ----------
         label : str
+            Label of the block.
 
         Returns
         -------
         Block
+            The block.
 
         Raises
         ------
         InputError
-            There is none; the message lists the labels.
+            There is no such block; the message lists the labels.
         """
         for b in self.blocks:
             if b.label == label:
@@ -805,8 +816,8 @@ class StandardForm(Displayable, ExportMethods):
         Raises
         ------
         InputError
-            A name that no block and no variable has, a variable without a value beside others of its block that have one, a shape
-            that is not the block's, numbers that are not finite; ``noun`` names the argument.
+            Not a mapping, a name that no block and no variable has, a variable without a value beside others of its block that
+            have one, a shape that is not the block's, or numbers that are not finite; ``noun`` names the argument in the message.
         """
         if not isinstance(mapping, Mapping):
             raise InputError(f"{noun} must be a mapping of block to array; it is a {type(mapping).__name__}", name=noun)
@@ -825,7 +836,7 @@ class StandardForm(Displayable, ExportMethods):
         return values
 
     def _by_names(self, mapping: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
-        """Values of the blocks whose variables are named one by one."""
+        """Return values of the blocks whose variables are named one by one."""
         values, unread = {}, dict(mapping)
         for block in self.blocks if unread else ():
             names = block.names()
@@ -853,7 +864,7 @@ class StandardForm(Displayable, ExportMethods):
         Parameters
         ----------
         values : mapping of label to ndarray
-            One for each block, in its own shape; others are not read.
+            One for each block, in its own shape; further entries are ignored.
 
         Returns
         -------
@@ -893,7 +904,7 @@ class StandardForm(Displayable, ExportMethods):
 
 
 def _decided(c: Constraint, x: FloatArray) -> Constraint | None:
-    """An indicator constraint at fixed binaries: its rows that are switched on, if any. Others as they are."""
+    """Return the rows that indicators switch on at x, None if there are none; other constraints unchanged."""
     if not isinstance(c.cone, Indicator):
         return c
     active = np.flatnonzero(c.value(x)[0::2] < 0.5)

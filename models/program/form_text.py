@@ -1,9 +1,13 @@
 """The text and LaTeX of a standard form, as prints and notebooks show it.
 
-A small form is written out row by row, as an LP file has it. Of a large one the text lists blocks and cones, and the LaTeX states
-F x + g in K for each label. Linear rows are ≥ or ≤, whichever has fewer minus signs: the rows of a constraint together, rows with
-names of their own one by one. Two opposite rows that a reader made of one row with two sides are a range again. Entries of
-symmetric blocks are those of the matrix, without the √2 of svec. Coefficients have six digits.
+A small form is written out row by row, as in an LP file. Of a large form the text lists blocks and constraints, and the LaTeX
+states F x + g in K for each label. Inequalities are ≥ or ≤, whichever has fewer minus signs: for all rows of a constraint
+together, or for each row if its rows were given names. Two opposite rows that an importer made of one two-sided row are shown
+as a range. Entries of symmetric blocks are those of the matrix, without the √2 of svec (`models.program.cones`). Coefficients
+have six digits.
+
+``symbols`` are the variables' names as text and LaTeX; ``scale`` is their ratio to the shown entries, √2 off the diagonal of
+svec.
 """
 
 from __future__ import annotations
@@ -25,14 +29,15 @@ from .exponential_cones import Exponential, Power
 if TYPE_CHECKING:
     from .form import Block, Constraint, StandardForm
 
-#: Sizes up to which a form is written out: variables, rows, stored entries of F and P.
+#: Sizes up to which a form is written out: variables, rows, stored entries of F and P together.
 _VARIABLES, _ROWS, _ENTRIES = 24, 24, 72
 #: Most variables, or rows, whose own names a summary lists.
 _LISTED_NAMES = 12
-#: Types with bounds of the variables of one block that a summary lists.
+#: Most kinds of variables (type and pair of bounds) of one block that a summary lists apart.
 _LISTED_KINDS = 6
-#: Endings of the names of second sides: of rows of other packages, and of rows of files.
+#: Endings of the names of a two-sided row's second side, in forms of other packages and of files.
 _SECOND_SIDES = (" upper", " (other side)")
+#: Senses of a row times -1, senses in LaTeX, and cones in LaTeX.
 _TURNED = {">=": "<=", "<=": ">="}
 _LATEX_SIGNS = {">=": r"\ge", "<=": r"\le", "=": "="}
 _LATEX_CONES = {
@@ -93,7 +98,7 @@ def summary_lines(form: StandardForm) -> list[str]:
 
 
 def _signed_sum(terms: Sequence[tuple[float, Line]], constant: float = 0.0) -> Line:
-    """Return the sum of the coefficients times symbols and of a constant; 0 where nothing is left."""
+    """Return the sum of the coefficients times symbols and of a constant, without zero terms; 0 without any other."""
     text = latex = ""
     parts = [(value, symbol) for value, symbol in terms if value] + ([(constant, Line("", ""))] if constant else [])
     for value, symbol in parts:
@@ -179,7 +184,7 @@ def _affine_rows(c: Constraint, scale: FloatArray, symbols: Sequence[Line]) -> l
 
 @dataclass(frozen=True)
 class _LinearRow:
-    """``a'x`` >= , <= or = a side."""
+    """A linear row: ``left`` without constant, >=, <= or =, and the number ``side``."""
 
     left: _Affine
     sign: str
@@ -216,7 +221,7 @@ class _LinearRow:
 
 
 def _oriented(rows: Sequence[_LinearRow]) -> list[_LinearRow]:
-    """Return all rows as they are or all turned, whichever has fewer minus signs; if neither, with the first coefficient > 0."""
+    """Return all rows unchanged or all times -1, whichever has fewer minus signs; in a tie, with the first coefficient > 0."""
     opposite = [row.turned for row in rows]
     excess = sum(row.minus_signs for row in rows) - sum(row.minus_signs for row in opposite)
     return opposite if excess > 0 or (excess == 0 and bool(rows) and rows[0].leads_negative) else list(rows)
@@ -301,7 +306,7 @@ def _second_order(_: Cone, rows: Sequence[_Affine]) -> Line:
 
 
 def _rotated(_: Cone, rows: Sequence[_Affine]) -> Line:
-    """Return ||c||² ≤ 2ab, as ||c||² ≤ 2a times b where the first factor is a constant."""
+    """Return ||c||² ≤ 2ab of the rows (a, b, c), multiplied out where a or b is a constant."""
     a, b, *others = rows
     root = others[0].factor if len(others) == 1 else _norm(others)
     square = Line(f"{root.text}^2", f"{root.latex}^2") if others else _number(0.0)
@@ -345,7 +350,7 @@ def _power(cone: Cone, rows: Sequence[_Affine]) -> Line:
 
 
 def _indicator(_: Cone, rows: Sequence[_Affine]) -> Line:
-    """Return ``z = 0 => row``: the value of the binary variable at which the row is demanded."""
+    """Return ``z = 0 => row``, or 1 in place of 0: the value of the binary variable at which the row must hold."""
     switch, function = rows
     row = _oriented([_LinearRow.of(function, ">=")])[0].line()
     (value, symbol), *_others = switch.terms
@@ -361,6 +366,7 @@ def _bilinear(cone: Cone, rows: Sequence[_Affine]) -> Line:
     return _relation(left, "=" if cone.equality else "<=", rows[0].line)
 
 
+#: The function that writes one cone of each type from its rows.
 _CONES: dict[type[Cone], Callable[[Cone, Sequence[_Affine]], Line]] = {
     SecondOrder: _second_order,
     RotatedSecondOrder: _rotated,
@@ -377,7 +383,7 @@ def _named(label: str, letter: str) -> str:
 
 
 def _latex_cone(cone: Cone) -> str:
-    """Return the set of a whole constraint in the field's letters; in words where it has none."""
+    """Return the set of a whole constraint in the field's letters, or in words where the field has no letter."""
     template = _LATEX_CONES.get(type(cone))
     if template is None:
         return rf"\text{{{latex_words(str(cone))}}}"
@@ -393,14 +399,17 @@ def _latex_cone(cone: Cone) -> str:
 
 
 def _listed_names(names: tuple[str, ...] | None) -> str:
-    """Return the names that came from elsewhere, the first ones of many, to follow on a line."""
+    """Return the end of a line with given names, the first `_LISTED_NAMES` of many; empty without names."""
     if names is None:
         return ""
     return ": " + ", ".join(names[:_LISTED_NAMES]) + (", ..." if len(names) > _LISTED_NAMES else "")
 
 
 def _block_lines(form: StandardForm, block: Block) -> list[str]:
-    """Return a line for a block; if its variables have names, one for each of few, or for each type and pair of bounds."""
+    """Return the lines of a block: one; or, if its variables were given names, one for each of few variables or for each kind.
+
+    A kind is a type with a pair of bounds; if there are too many, kinds are the types alone.
+    """
     part, names = form.slices[block.label], block.given_names
     if names is None:
         return [f"  {block.label:<12} {block.shape!s:<12} {_domain(form, part, block.symmetric)}"]

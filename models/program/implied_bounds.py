@@ -1,12 +1,13 @@
 """Bounds of variables that the rows of a standard form imply, for the Lagrangian bound of variables without bounds of their own.
 
-Every row v = F_i x + g_i has an interval, from its cone and from its terms, and every variable one from the rows that it is in:
+Every row v = F_i x + g_i has an interval, from its cone and from its terms F_ij x_j; every variable has one from its rows:
 
-- inequalities have v ≥ 0, equations v = 0; the head of a second-order cone is ≥ 0 and no entry of its tail is larger;
-- of a semidefinite matrix V_ii ≥ 0 and V_ij² ≤ V_ii V_jj: a trace bounds all entries;
-- where all terms of a row but one have an end, the last one has an end.
+- inequalities have v ≥ 0, equalities v = 0; the head of a second-order cone is ≥ 0 and no entry of its tail is larger; rotated
+  cones have entries of the tail up to √(2ab), heads a, b ≥ 0; exponential cones have y, z ≥ 0, power cones x, y ≥ 0;
+- a semidefinite matrix V has V_ii ≥ 0 and V_ij² ≤ V_ii V_jj, so that a bound of its trace bounds all entries;
+- where all terms of a row but one have finite ends (lower or upper), the last term has a finite end.
 
-Each end is rounded outward by more than the rounding of the sums behind it, so that the box holds every point of the form.
+Each end is rounded outward by more than the rounding of the sums behind it, so that the box holds every feasible point.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec
 from .exponential_cones import Exponential, Power
 from .form import Constraint, StandardForm
 
-#: Rounds of propagation, entries of the rows at most, and the share of a sum's terms by which an end is moved outwards.
+#: Most rounds of propagation, most entries of the rows, and the share of a sum's terms by which an end is moved outward.
 _ROUNDS, _MOST, _OUTWARD = 12, 200_000, 1e-10
 
 
@@ -53,7 +54,7 @@ def implied_bounds(form: StandardForm) -> ImpliedBounds | None:
     F.eliminate_zeros()
     if F.nnz > _MOST:
         return None
-    with np.errstate(over="ignore", invalid="ignore"):  # ends that overflow, or are none, are not taken
+    with np.errstate(over="ignore", invalid="ignore"):  # ends that overflow or are NaN are not taken
         lower, upper, used = _propagated(form, F, g)
     new = (np.isfinite(lower) & ~np.isfinite(form.lower)) | (np.isfinite(upper) & ~np.isfinite(form.upper))
     if not new.any() or (lower > upper).any():
@@ -65,7 +66,7 @@ def implied_bounds(form: StandardForm) -> ImpliedBounds | None:
 
 
 def _propagated(form: StandardForm, F: sp.csr_array, g: FloatArray) -> tuple[FloatArray, FloatArray, set[str]]:
-    """Ends of all variables, and the labels of the rows that gave one."""
+    """Return the ends of all variables' intervals, and the labels of the rows that gave one."""
     lower, upper = form.lower.copy(), form.upper.copy()
     used: set[str] = set()
     for _ in range(_ROUNDS):
@@ -89,7 +90,7 @@ def _derivation(form: StandardForm, new: BoolArray, used: set[str]) -> str:
 
 
 def _activities(F: sp.csr_array, g: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The interval of each F_i x + g_i over the box."""
+    """Return the interval of each F_i x + g_i over the box, rounded outward."""
     lows, highs, size = _terms(F, lower, upper)
     row = np.repeat(np.arange(g.size), np.diff(F.indptr))
     total = [np.bincount(row, weights=ends, minlength=g.size) + g for ends in (lows, highs)]
@@ -106,6 +107,7 @@ def _terms(F: sp.csr_array, lower: FloatArray, upper: FloatArray) -> tuple[Float
 
 
 def _in_cone(c: Constraint, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the intervals of a constraint's rows, narrowed by what the cone implies."""
     cone = c.cone
     if isinstance(cone, Zero):
         return np.zeros_like(low), np.zeros_like(high)
@@ -135,13 +137,13 @@ def _in_cone(c: Constraint, low: FloatArray, high: FloatArray) -> tuple[FloatArr
 
 
 def _product(a: FloatArray, b: FloatArray) -> FloatArray:
-    """The product of upper ends, negative ones as zero; infinite where one is, also beside a zero."""
+    """Return the product of upper ends, negative ones taken as zero; infinite where one factor is, even if the other is zero."""
     finite = np.isfinite(a) & np.isfinite(b)
     return np.where(finite, np.maximum(np.where(finite, a, 0.0), 0.0) * np.maximum(np.where(finite, b, 0.0), 0.0), np.inf)
 
 
 def _within(low: FloatArray, high: FloatArray, columns: object, reach: FloatArray) -> None:
-    """|v| ≤ reach for these columns of each cone, rounded outward."""
+    """Narrow the intervals of these columns of each cone to |v| ≤ reach, rounded outward, in place."""
     reach = np.maximum(reach, 0.0) * (1.0 + _OUTWARD)
     low[:, columns] = np.maximum(low[:, columns], -reach)  # type: ignore[index]
     high[:, columns] = np.minimum(high[:, columns], reach)  # type: ignore[index]
@@ -174,7 +176,7 @@ def _tighten(
 
 
 def _others(row: np.ndarray, ends: FloatArray, count: int) -> FloatArray:
-    """For each entry, the sum of the ends of the other entries of its row."""
+    """Return, for each entry, the sum of the ends of the other entries of its row."""
     finite = np.isfinite(ends)
     total = np.bincount(row, weights=np.where(finite, ends, 0.0), minlength=count)
     infinite = np.bincount(row, weights=~finite, minlength=count)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 #: Up to this order matrices are decomposed densely; beyond it the figures are bounds or Lanczos estimates.
 _DENSE = 1200
-#: Ratios from which advice is given: of coefficients within one constraint, or of the objective and the rows; of norms of rows.
+#: Ratios above which advice is given: of coefficients within one constraint, or of the objective and the rows; of norms of rows.
 _SPREAD, _ROWS = 1e6, 1e4
-#: Size from which a finite bound draws advice.
+#: Size above which a finite bound draws advice.
 _HUGE = 1e8
-#: A negative eigenvalue below this fraction of the largest is more than rounding.
+#: A negative eigenvalue counts as rounding up to this share of the largest, in absolute value.
 _ROUNDING = 1e-10
 
 
@@ -36,9 +36,9 @@ class Range:
     Parameters
     ----------
     part : str
-        ``"q"``, ``"bounds"``, ``"F margin"``, ...
+        Name of the part: ``"q"``, ``"bounds"``, ``"F margin"``, ...
     smallest, largest : float
-        0 without entries.
+        The ends of the range; 0 without entries.
     entries : int
         Number of non-zero, finite entries.
     """
@@ -70,9 +70,10 @@ class Range:
 
 @dataclass(frozen=True)
 class Condition:
-    """The condition number of the matrix of all rows, or a lower bound of it.
+    """The condition number of the matrix of all rows, or, for large matrices, a lower bound of it.
 
-    The lower bound is the largest over the smallest column norm: the extreme singular values enclose the column norms.
+    The lower bound is the largest over the smallest norm of the columns that are not zero. It is one for independent columns:
+    then the extreme singular values enclose the column norms.
 
     Parameters
     ----------
@@ -98,6 +99,7 @@ class ConvexityFinding:
     convex : bool or None
         None where it is undecided.
     reason : str
+        The argument, in words.
     smallest_eigenvalue : float, optional
         The smallest eigenvalue of P, where it was computed.
     """
@@ -118,10 +120,11 @@ class FormReport:
     ranges : tuple of Range
         Objective, every constraint's F and g, bounds.
     condition : Condition or None
-        None without rows.
+        Condition of the rows; None without non-zero rows.
     convexity : ConvexityFinding
+        Whether the continuous relaxation is convex.
     advice : tuple of str
-        What to do about the scaling; empty if there are no warnings.
+        What to do about the scaling, a sentence for each warning.
     """
 
     sizes: str
@@ -198,7 +201,7 @@ def _convexity(form: StandardForm) -> ConvexityFinding:
 
 
 def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
-    """Smallest and largest eigenvalue of P, and how they were found."""
+    """Return the smallest and the largest eigenvalue of P, and how they were found; None and the reason where Lanczos fails."""
     quadratic = form.quadratic
     assert quadratic is not None
     if form.n <= _DENSE:
@@ -248,7 +251,7 @@ def _advice(form: StandardForm, ranges: list[Range]) -> list[str]:
 
 
 def _big_m(form: StandardForm, c: Constraint) -> float | None:
-    """Largest coefficient of an integer variable, where it is 1e3 times the median of the others."""
+    """Return the largest coefficient of integer variables, if it is above 1e3 times the median of the others' coefficients."""
     integer = form.integer[c.F.indices]
     sizes = np.abs(c.F.data)
     continuous_sizes = sizes[~integer & (sizes > 0)]
@@ -259,7 +262,7 @@ def _big_m(form: StandardForm, c: Constraint) -> float | None:
 
 
 def _row_spread(c: Constraint) -> float:
-    """Largest over smallest norm of the rows (linear constraints: rows of a cone belong together)."""
+    """Return the largest over the smallest norm of a linear constraint's rows; 1 for cones, whose rows belong together."""
     if not isinstance(c.cone, (Zero, Nonnegative)) or not c.rows:
         return 1.0
     norms = np.sqrt(np.asarray(c.F.multiply(c.F).sum(axis=1)).ravel())
@@ -267,7 +270,7 @@ def _row_spread(c: Constraint) -> float:
     return float(norms.max() / norms.min()) if norms.size else 1.0
 
 
-#: The kinds of rows, each with a colour of its own.
+#: Symbols of the cones, each with a colour of its own in `spy`.
 _KINDS = ("Nonnegative", "Zero", "SecondOrder", "RotatedSecondOrder", "PSD", "Indicator", "Exponential", "Power", "Bilinear")
 _COLOURS = dict(zip(_KINDS, (*COLOURS, "#882255", "#999933"), strict=True))
 
@@ -275,7 +278,7 @@ _COLOURS = dict(zip(_KINDS, (*COLOURS, "#882255", "#999933"), strict=True))
 def spy(form: StandardForm) -> Picture:
     """Draw the positions of the non-zeros: P above, one band of rows for each constraint below, blocks of variables side by side.
 
-    Colours name the cones; a band's height is its share of the rows, but no band vanishes.
+    Colours name the cones; a band's height grows with its rows, between two limits.
     """
     shown = [c for c in form.constraints if c.rows]
     heights = [] if form.quadratic is None else [min(max(form.n / 4, 1.0), 12.0)]
@@ -325,14 +328,14 @@ class FormDelta:
     Parameters
     ----------
     structure : tuple of str
-        Why the second form has another structure (blocks, labels, cones, sense); empty when only numbers differ.
-        When it is not empty the other fields compare nothing.
+        Differences of structure (blocks, labels, cones, sense), in words; empty when only numbers differ. If it is not empty, the
+        other fields are empty or False without a comparison.
     quadratic : bool
-        P differs.
+        Whether P differs.
     q, lower, upper, integer : ndarray of int
         Indices of the variables whose entry differs.
     r : bool
-        The constant differs.
+        Whether the constant differs.
     F, g : tuple of str
         Labels of the constraints whose matrix or constant differs.
     """
@@ -419,7 +422,7 @@ def _same_matrix(a: Any, b: Any) -> bool:
 
 
 def _same_places(a: Any, b: Any) -> bool:
-    """Two CSR or two CSC matrices with the same pattern (the common case, forms of one model): numbers compare as they lie."""
+    """Return whether two matrices, both CSR or both CSC, store the same pattern, as forms of one model do."""
     if not (sp.issparse(a) and sp.issparse(b) and a.format == b.format and a.format in ("csr", "csc") and a.shape == b.shape):
         return False
     return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)

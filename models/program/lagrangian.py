@@ -1,25 +1,28 @@
 """The Lagrangian dual bound: a proved lower bound of a convex form's optimum from any multipliers.
 
-For z_k in the dual cones, d = q - Σ F_k'z_k and *every* x̂, with slopes s = P x̂ + d and y = x - x̂,
+The form minimises f(x) = ½x'Px + q'x + r subject to F_k x + g_k in K_k and bounds of x. For multipliers z_k in the dual cones,
+d = q - Σ F_k'z_k and *every* point x̂, with slopes s = P x̂ + d and y = x - x̂,
 
     f(x) ≥ L(x) = r - Σ<z_k, g_k> - ½x̂'P x̂ + Σ_j s_j x_j + ½y'Py   for feasible x,
 
-and y'Py ≥ 0 (the quadratic lies above its tangents). Each variable contributes the least of s_j x_j between its bounds.
+and y'Py ≥ 0 (the quadratic lies above its tangents). Each variable contributes the least value of s_j x_j between its bounds.
 Where a variable x_j has no bound on the side to which s_j descends there are three ways:
 
-- *it has curvature*: P ⪰ μD on such variables, verified by Cholesky, and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j); x̂ is
-  chosen so that these s_j are rounding errors, whose squares cost nothing;
-- *it has none*: the multipliers (and x̂, if moving them is not enough) are moved so that s_j = 0, first in floating point; then
-  multipliers that satisfy the equations exactly are proved to exist within a known distance
+- *x_j has curvature*: y'Py ≥ Σ μD_j y_j² over variables with a missing bound, with verified μD_j > 0
+  (`models.program.convexity`), and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j). Over variables without any bound x̂ is chosen
+  so that s_j is a rounding error, whose square is negligible;
+- *x_j has no curvature*: the multipliers (and x̂, if moving them is not enough) are moved so that s_j = 0, first in floating
+  point; then multipliers that satisfy the equations exactly are proved to exist within a known distance
   (`models.program.multiplier_repair`). If that fails, the multipliers are moved along one direction that may give all these
-  slopes the right sign.
+  slopes the right sign;
+- *the rows imply a bound*, as a trace does of a semidefinite matrix (`models.program.implied_bounds`): the least value over that
+  box.
 
-- *the rows imply a bound*, as a trace does of a semidefinite matrix (`models.program.implied_bounds`): the least over that box.
+A problem whose cones and bounds have no constants (g = 0, bounds 0 or infinite) and whose objective is q'x has f(tx) = t f(x)
+on a feasible cone: its optimum is 0 or -∞. Any finite lower bound therefore proves the bound 0, which is returned without the
+rounding error of the sums.
 
-A problem without constants and with a linear objective has f(tx) = t f(x) on a feasible cone: its optimum is 0 or -∞. Any finite
-lower bound therefore proves the bound 0, which is returned without the rounding error of the sums.
-
-Every quantity carries a bound of its rounding error, and what is returned is rounded outward.
+Every quantity carries a bound of its rounding error, and the returned bound is rounded down.
 """
 
 from __future__ import annotations
@@ -43,14 +46,14 @@ from .multiplier_repair import MultiplierChange, Multipliers, PointMoves, correc
 
 # Slopes of the right sign, where a variable has a bound on one side alone: multipliers moved together do for all at once.
 #
-# A variable x_j ≥ 0 without an upper bound asks for s_j ≥ 0, not for s_j = 0. Computed multipliers miss that by a rounding error
-# on many variables at once, and no multipliers may make all of those slopes zero. Often one direction of the multipliers raises
-# them all: that of the row Σ x_j = 1 on a simplex. What it costs is a rounding error times the right-hand side; what it gives is
-# judged like any other multipliers, so nothing here needs to be proved.
+# A variable x_j ≥ 0 without an upper bound needs s_j ≥ 0, not s_j = 0. Computed multipliers miss that by a rounding error on many
+# variables at once, and no multipliers may make all of these slopes zero. Often one direction of the multipliers raises all of
+# them, as the multiplier of the row Σ x_j = 1 does on a simplex. A step costs a rounding error times the right-hand side. The new
+# multipliers are checked like any others, so the step needs no proof.
 
-#: A direction must raise every slope in question by this share of what it is asked for.
+#: A direction must raise every slope in question by this share of 1, the rise that LSQR is asked for.
 _GAIN = 0.25
-#: Steps of LSQR: a direction that takes longer is given up.
+#: Most steps of LSQR for a direction.
 _STEPS = 200
 
 
@@ -79,14 +82,15 @@ def _correct_slope_signs(z: Multipliers, slope: FloatArray, error: FloatArray) -
 
 #: Rounds of moving the multipliers, each of which may bring further variables to zero slope.
 _LAGRANGIAN_ROUNDS = 6
-#: Multipliers, the variables that want slope 0, and the tangent's point.
+#: State at the start of a round: multipliers, the variables that need slope 0, and the tangent's point.
 _State: TypeAlias = tuple[FloatArray, BoolArray, FloatArray]
-#: Size to which zero multipliers are raised where too few are positive: the bound loses this share of their slacks. The second
-#: share is for exponential and power cones, whose multipliers it moves inside by more than a solver's residual.
+#: Shares of the largest multiplier to which zero ones are raised where too few are positive: the bound loses this much times
+#: their slacks. The second share is for exponential and power cones, whose multipliers it moves inside by more than a solver's
+#: residual.
 _LIFTS = (1e-9, 1e-7)
-#: Share of the objective by which a bound over implied bounds may miss it.
+#: Relative distance from the objective at x up to which a bound over implied bounds is returned.
 _NEAR = 1e-6
-#: Shares of the largest multiplier below which others count as rounding, where they are in the way.
+#: Shares of the largest multiplier below which others are taken as rounding and set to zero, where the repair fails with them.
 _ROUNDINGS = (1e-9, 1e-8)
 
 
@@ -97,7 +101,7 @@ class Bound:
     Parameters
     ----------
     value : float
-        -inf where no bound follows.
+        The bound, rounding error included; -inf where no bound follows.
     argument : str
         Why the bound is valid, in words.
     error : float
@@ -105,7 +109,7 @@ class Bound:
     condition : str
         Assumption of the bound; empty where it is proved.
     derived : str
-        Bounds of variables that rows imply and the bound uses.
+        Bounds of variables that rows imply and that the proof uses, in words; empty without any.
     """
 
     value: float
@@ -129,9 +133,9 @@ def dual_bound(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
     form : StandardForm
         Integrality is ignored: the bound is one of the continuous relaxation, valid for the form as well.
     x : ndarray (n,), optional
-        Point at which the quadratic is linearised on the bounded variables; zero where it is not given.
+        Point x̂ at which the quadratic is linearised; zero where it is not given. It moves where variables are unbounded.
     multipliers : mapping of label to array
-        z_k; a constraint without an entry counts with z_k = 0. Any finite numbers of the right number.
+        z_k by constraint, any finite numbers, one for each row; a constraint without an entry counts with z_k = 0.
     """
     convexity = form.convexity
     if convexity.is_refuted:
@@ -154,9 +158,9 @@ def dual_bound(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
 def _with_implied_bounds(
     form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray], otherwise: Bound
 ) -> Bound:
-    """The bound over the box that the rows imply, which holds every feasible point, where it comes near the objective at x.
+    """Return the bound over the box of the bounds that rows imply, if it is near the objective at x; else ``otherwise``.
 
-    A bound that is far away proves no optimum, and would stand for multipliers that are not good.
+    The box holds every feasible point. A bound that is far from the objective would hide that the multipliers are poor.
     """
     key = "_implied_bounds"
     if key not in vars(form):
@@ -176,17 +180,17 @@ def _with_implied_bounds(
 
 
 def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None, otherwise: Bound) -> Bound:
-    """The bound from multipliers that raise all one-sided slopes at once, where there are such."""
+    """Return the bound from multipliers that give all one-sided slopes the right sign; ``otherwise`` if none are found."""
     tangent = _Tangent.of(form, x)
     raised_multipliers: Multipliers | None = z
-    for _ in range(2):  # the second takes what the first one's rounding left
+    for _ in range(2):  # the second step corrects the rounding of the first
         if raised_multipliers is not None and tangent.needs_zero_slope(*tangent.slopes(raised_multipliers)).any():
             raised_multipliers = _correct_slope_signs(raised_multipliers, *tangent.slopes(raised_multipliers))
     return otherwise if raised_multipliers is None else _bound(form, raised_multipliers, tangent, None)
 
 
 def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> Bound:
-    """The bound from these multipliers, moved as far as variables without bounds ask; with ``point`` x̂ moves as well."""
+    """Return the bound from these multipliers, repaired for variables without bounds; with ``point`` x̂ moves as well."""
     change = MultiplierChange.zero(form.n)
     curved = any(c.cone.dual_map is not None for c in form.constraints)
     settle, candidates, failures = True, list[_State](), list[BoolArray]()
@@ -200,14 +204,14 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
         if (open_sides == change.zero_slopes).all():
             return _value(form, tangent, z, slope, error, change)
         start, certified = z, None
-        if not any(open_sides[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
+        if not any(open_sides[failed].all() for failed in failures):  # a repair that failed for fewer variables fails for more
             z, certified = correct_multipliers(start, open_sides, tangent, point)
             for share in _LIFTS:  # a degenerate vertex of the dual has too few multipliers that are positive
                 if certified is None and (share == _LIFTS[0] or curved):
                     z, certified = correct_multipliers(start.with_raised_zeros(share), open_sides, tangent, point)
             if certified is None:
                 failures.append(open_sides)
-        for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many
+        for share in _ROUNDINGS:  # or multipliers that are positive by rounding, which hide that equations are dependent
             if certified is None and open_sides.any():
                 z = start.without_small(share)
                 open_sides = tangent.needs_zero_slope(*tangent.slopes(z, settle)) | change.zero_slopes
@@ -220,19 +224,22 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
         if certified is None:
             names = np.asarray(form.names())[open_sides]
             return Bound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")
-        change, settle = certified, False  # what was proved holds at this x̂
+        change, settle = certified, False  # the proof holds at this x̂, which must not move again
     else:
         return Bound(-np.inf, "the multipliers could not be repaired for the unbounded variables")
     return _value(form, tangent, z, slope, error, change)
 
 
 def _among(state: _State, candidates: list[_State]) -> bool:
-    """Return whether a round began so before: it would end as it did, and the rounds go in a circle."""
+    """Return whether an earlier round began with this state, so that the rounds would repeat."""
     return any(all(np.array_equal(a, b) for a, b in zip(state, other, strict=True)) for other in candidates)
 
 
 def _settle_zeros(tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray) -> None:
-    """Slopes within their error, where there is no bound, summed exactly: whole numbers often meet their equations."""
+    """Sum the slopes that must be zero and are within their error exactly, and set those that vanish to zero, in place.
+
+    Multipliers that are whole numbers often satisfy their equations exactly.
+    """
     undecided = tangent.needs_zero_slope(slope, error) & (np.abs(slope) <= error)
     if undecided.any():
         exact = z.exact_lagrangian_gradient(undecided)
@@ -242,14 +249,14 @@ def _settle_zeros(tangent: _Tangent, z: Multipliers, slope: FloatArray, error: F
 
 @dataclass(frozen=True, eq=False)
 class _Tangent:
-    """The quadratic part: x̂ and what curvature is known where a bound is missing."""
+    """The tangent of the quadratic part at x̂, with the curvature that is verified where a bound is missing."""
 
     form: StandardForm
     x_hat: FloatArray
     convexity: Convexity
     curved: BoolArray  # unbounded on some side, with verified curvature
     min_curvature: FloatArray  # μD_j there
-    factor: FloatArray | None  # of P on the free ones among them
+    factor: FloatArray | None  # Cholesky factor of P on the curved variables without any bound
 
     @classmethod
     def of(cls, form: StandardForm, x: FloatArray | None) -> _Tangent:
@@ -273,7 +280,7 @@ class _Tangent:
             return d, error
         if self.factor is not None and settle:
             free = self.curved & ~np.isfinite(self.form.lower) & ~np.isfinite(self.form.upper)
-            for _ in range(2):  # the second step takes away the rounding of the first
+            for _ in range(2):  # the second step corrects the rounding of the first
                 self.x_hat[free] -= potrs(self.factor, (quadratic.product(self.x_hat) + d)[free], lower=1)[0]
         product, product_error = quadratic.rounded_product(self.x_hat)
         s = product + d
@@ -281,7 +288,10 @@ class _Tangent:
 
     @classmethod
     def flat(cls, form: StandardForm, x: FloatArray | None) -> _Tangent | None:
-        """Return the tangent without curvature, so that x̂ may move; None where P is no matrix or its convexity has a deficit."""
+        """Return the tangent without curvature, so that x̂ may move.
+
+        Return None without P as a stored matrix, or where its convexity is proved up to a deficit or penalty only.
+        """
         quadratic, convexity = form.quadratic, form.convexity
         if quadratic is None or quadratic.matrix is None or convexity.deficit is not None or convexity.penalty:
             return None
@@ -294,14 +304,14 @@ class _Tangent:
         return PointMoves(self.x_hat, self.form.quadratic)
 
     def needs_zero_slope(self, slope: FloatArray, error: FloatArray) -> BoolArray:
-        """Return the variables without curvature whose slope descends, or may within its error, where there is no bound."""
+        """Mask the variables without curvature whose slope descends, or may within its error, towards a missing bound."""
         below, above = ~np.isfinite(self.form.lower), ~np.isfinite(self.form.upper)
         falls, rises = slope - error < 0.0, slope + error > 0.0
         return np.asarray(((above & falls) | (below & rises)) & ~self.curved)
 
 
 def _curvature(form: StandardForm) -> tuple[BoolArray, FloatArray, Convexity]:
-    """Unbounded variables on which P ⪰ μD is verified, μD, and the evidence to go with it for the others."""
+    """Return the mask of variables with a missing bound where the curvature μD is verified, μD, and the evidence of convexity."""
     no_mask, zero = np.zeros(form.n, dtype=bool), np.zeros(form.n)
     if form.quadratic is None:
         return no_mask, zero, form.convexity
@@ -322,7 +332,7 @@ def _curvature(form: StandardForm) -> tuple[BoolArray, FloatArray, Convexity]:
 def _value(
     form: StandardForm, tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray, change: MultiplierChange
 ) -> Bound:
-    """The sum of all contributions, rounded down."""
+    """Return the module's bound: the sum of all contributions, rounded down."""
     value = Rounded(form.r) - z.constant
     x_hat, quadratic = tangent.x_hat, form.quadratic
     if quadratic is not None:
@@ -353,20 +363,23 @@ def _value(
     result = value.lower - loss
     if not np.isfinite(result):
         return Bound(-np.inf, "overflow")
-    if _is_cone(form):  # f(tx) = t f(x): what is below zero anywhere is unbounded, which this bound excludes
+    if _is_cone(form):  # f(tx) = t f(x): an objective below zero anywhere would be unbounded, which this bound excludes
         return Bound(0.0, f"{argument}; nothing is constant in the problem, so a finite bound is zero")
     return Bound(result, argument, value.error + loss, convexity.condition)
 
 
 def _is_cone(form: StandardForm) -> bool:
-    """Return whether every multiple of a feasible point is feasible and costs as many times as much."""
+    """Return whether all multiples tx, t ≥ 0, of feasible points are feasible with the objective t f(x)."""
     if form.quadratic is not None or form.r != 0.0 or any(not c.cone.convex or c.g.any() for c in form.constraints):
         return False
     return bool(((form.lower == 0.0) | np.isinf(form.lower)).all() and ((form.upper == 0.0) | np.isinf(form.upper)).all())
 
 
 def _deficit(form: StandardForm, x_hat: FloatArray, convexity: Convexity) -> float:
-    """Return the cost over the bounds of P's lack of semidefiniteness, of rounding size; infinite where a variable has none."""
+    """Return a bound of -½y'Py over the variables' bounds, from the deficit and penalty of P's convexity.
+
+    It has the size of roundings, and is infinite if a variable with a deficit lacks a bound.
+    """
     loss = 0.0
     if convexity.deficit is not None:
         distance = np.maximum(np.abs(form.upper - x_hat), np.abs(x_hat - form.lower))

@@ -1,33 +1,34 @@
 """Repair of multipliers whose stationarity is off by rounding, so that the Lagrangian bound over unbounded variables is finite.
 
-A variable without curvature and without a bound on one side asks for slope s_j = (q - Σ F_k'z_k)_j = 0 (or of one sign)
-*exactly*, which computed multipliers miss by 1e-9 or 1e-16. The multipliers may move: those of equalities freely, those of
-inequalities by no more than their own size (so they stay ≥ 0), those of any other cone along their own ray, and, where they
-lie deep inside it, by half their depth in every direction (and then half their size along the ray). With these moves as
-the columns of A = F_S'W, S the variables in question, A y = s_S has a solution with a known bound of ||y||. If that is at most 1
-exact multipliers exist, and every number that is linear in them moves by no more than ||y|| times the norm of its row. Where a
-move is along a ray its column of A is a sum, with an error E_j in the equation of variable j that is within the error of s_j:
-such y exist for (A - E) y = s_S, at most 1/(1 - ||y||) times as far.
+The form minimises ½x'Px + q'x + r subject to F_k x + g_k in cones K_k and bounds; z_k is the multiplier of F_k x + g_k, and F
+and z stack all F_k and z_k. The Lagrangian's slope in x_j is s_j = (P x̂ + q - F'z)_j, with x̂ the point of the quadratic's
+tangent. A variable without curvature and without a bound on one side needs s_j = 0 (or of one sign) *exactly*, which computed
+multipliers miss by 1e-9 or 1e-16. Let S be the set of these variables. The multipliers may move to z + W y, one column of W for
+each move: those of an equality freely; those of an inequality by no more than their own size, so that they stay ≥ 0; those of
+any other cone along the ray through them, and, where they lie deep inside its dual, by half their depth in every direction (and
+then by half their size along the ray). The moves that make the slopes of S zero solve A y = s_S with A = F_S'W, F_S the columns
+S of F. If a solution with ||y|| ≤ 1 is proved to exist, so do exact multipliers, and a linear function a'z differs there by no
+more than ||W'a||·||y||.
+
+A ray's column of A is a sum over the rows of its cone, with a rounding error; let E be these errors. The norm of row j of E is
+within the error bound of s_j. If d < 1 bounds the solutions of A y = s for all s up to |s_j| plus that bound, then
+(A - E) y = s_S has a solution with ||y|| ≤ d/(1 - d).
 (Jansson, *Rigorous lower and upper bounds in linear programming*, 2004, encloses a basic solution; here there is no basis.)
 
-With a quadratic objective the point of its tangent may move too: further columns of A.
+*Singleton equations.* An equation with a single move (of a slack in its own row, for instance) determines it: y_k = s_j/A_jk. The
+other equations B y' = s' - C y_k, y' the other moves, have fewer rows and columns. For a hinge loss they are one a feature.
 
-*Singleton equations.* An equation with one move alone (a slack in its own row) determines it: y_k = s_j/A_jk. The other
-equations B y' = s' - C y_k have fewer rows and columns: of a hinge loss as many as features, not as many as points that are met
-with equality.
+*A bound of ||y||.* The least-norm solution of B y' = t has ||y'||² = t'(BB')⁻¹t ≤ Σ t_j²/ℓ_j once BB' ⪰ diag(ℓ) is verified,
+rounding errors included (`models.program.convexity`).
 
-*A bound of ||y||.* The least-norm solution of B y' = t has ||y'||² = t'(BB')⁻¹t ≤ Σ t_j²/ℓ_j once BB' ⪰ diag(ℓ) is verified (by
-Cholesky, errors included).
+*Dependent equations.* A direction d on S with P d = 0, q'd = 0, and F d = 0 in the rows whose multiplier is not zero or may move,
+has s'd = 0 for all multipliers: the equation of one variable of d follows from the equations of its other variables. If x is
+split into x⁺ - x⁻, d = (1, 1) is such a direction. Floating point does not tell dependent equations from nearly dependent ones,
+so directions in whole numbers are found from the null space and verified exactly.
 
-*Dependent equations.* Stationarity on variables S requires s_j = (q - F'z)_j = 0, j in S. A direction d on S with F d = 0 in the
-rows whose multiplier is not zero or may move, q'd = 0 and P d = 0 has s'd = 0 for all multipliers: the equation of one variable
-of d follows from those of its others. A constant column beside two free levels is such a direction. Floating point does not
-tell dependent equations from nearly dependent ones. Directions in whole numbers are found from the null space and verified
-exactly.
-
-*Moves of the tangent's point x̂.* x̂ - D v changes the slopes P x̂ + d by -P D v, and -½x̂'Px̂ by no more than
-||D P x̂||·||v|| + ½||D P D||·||v||². Where P is singular on variables without bounds, the multipliers alone often cannot bring
-their slopes to zero.
+*Moves of x̂.* With a quadratic objective x̂ may move to x̂ - D v, D a scale: further columns P D of A. Such a move changes the
+slopes by -P D v, and the tangent's constant -½x̂'Px̂ by no more than ||D P x̂||·||v|| + ½||D P D||·||v||². Where P is singular on
+variables without bounds, the multipliers alone often cannot bring their slopes to zero.
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ from .csr_rows import CSRRows
 from .form import Constraint, StandardForm
 from .quadratic import Quadratic
 
-#: Eigenvalues of the scaled matrix that may be zero.
+#: Eigenvalues of the scaled Gram matrix BB' below which eigenvectors may be directions of dependence.
 _NULL = 1e-9
-#: Directions are whole numbers after multiplication by one of these.
+#: Directions are whole numbers, to within `_NEAR`, after multiplication by one of these.
 _FACTORS = range(1, 13)
 _NEAR = 1e-6
-#: Seconds of the factorisations of k equations, by k³, and of the products with their entries, by their number.
+#: Estimated seconds of a solution: of factorising k equations, over k³, and of products with A, over its entries.
 _SECONDS, _SECONDS_OF_ENTRIES = 1e-10, 7e-8
 
 
@@ -68,9 +69,9 @@ class IndependentEquations:
     Parameters
     ----------
     indices : ndarray of int
-        Their indices among all equations.
+        Indices of these equations among all.
     diagonal_bound : ndarray
-        ℓ > 0 with BB' ⪰ diag(ℓ) on them.
+        ℓ > 0 with BB' ⪰ diag(ℓ) on these equations, B of `Equations`.
     """
 
     indices: IntArray
@@ -84,13 +85,13 @@ class Equations:
     Parameters
     ----------
     A : CSRRows
-        Without zeros.
+        A (equations × moves), without stored zeros.
     singletons, singleton_moves : ndarray of int
         Indices of the equations with one move, and of these moves.
     others : ndarray of int
         Indices of the other equations.
     B, C : CSRRows
-        Entries of the other equations: at the remaining moves, and at the moves that a singleton determines.
+        Entries of the ``others``: at the moves that no singleton determines, and at those that one determines.
     """
 
     A: CSRRows
@@ -102,12 +103,12 @@ class Equations:
 
     @classmethod
     def of(cls, A: CSRRows, *, separate: bool) -> Equations:
-        """Return the equations of a repair; with ``separate`` those of a single move are solved before the others."""
+        """Return the equations A y = s; with ``separate`` equations of a single move are set apart as singletons."""
         nonzero = A.data != 0.0
         A = A if nonzero.all() else A.keep_entries(nonzero)
         singletons = np.flatnonzero(A.row_counts == 1) if separate else np.zeros(0, dtype=np.intp)
         moves = A.indices[A.indptr[singletons]]
-        once = np.bincount(moves, minlength=1)[moves] == 1  # two for one move: see `find_independent`
+        once = np.bincount(moves, minlength=1)[moves] == 1  # equations that share their only move stay among the others
         singletons, moves = singletons[once], moves[once]
         if not singletons.size:
             return cls(A, singletons, moves, np.arange(A.rows), A, A)
@@ -166,7 +167,11 @@ class Equations:
         return None if factor is None else IndependentEquations(self.others[independent], factor[0])
 
     def solution(self, right: FloatArray, *, definite: bool) -> FloatArray | None:
-        """Return the least-norm y in floating point, with the determined moves fixed; None without a solution."""
+        """Return the least-norm y of A y = ``right`` in floating point, after the moves that singletons determine.
+
+        Return None if numbers overflow or the factorisation fails. ``definite`` takes BB' as positive definite and solves by
+        Cholesky; without it the others are solved in the sense of least squares.
+        """
         y = np.zeros(self.A.width)
         y[self.singleton_moves] = right[self.singletons] / self.pivots
         if self.others.size:
@@ -178,7 +183,7 @@ class Equations:
         return y
 
     def solution_norm_bound(self, sizes: FloatArray, independent: IndependentEquations) -> float:
-        """Return a bound of ||y|| of some exact solution y for every s with |s_j| ≤ sizes_j; infinite without a bound."""
+        """Return d such that A y = s has an exact solution with ||y|| ≤ d for every s with |s_j| ≤ sizes_j; ∞ on overflow."""
         with np.errstate(over="ignore"):
             steps = sizes[self.singletons] / np.abs(self.pivots)
             residual = sizes.copy()
@@ -191,15 +196,15 @@ class Equations:
 
 
 def _solve(M: FloatArray, right: FloatArray, *, definite: bool) -> FloatArray | None:
-    """M⁻¹ right, scaled, with a touch of regularisation: the steps are repeated. Least squares where M may be singular.
+    """Return M⁻¹ right, or the least-squares solution where M is not known to be ``definite``.
 
-    None where numbers overflow, where LAPACK's SVD does not end, and where it refuses an argument, a ValueError of SciPy that
-    the attack met once.
+    M is scaled to a unit diagonal and 1e-14 I is added; callers repeat the step, which corrects for it. Return None where numbers
+    overflow, Cholesky or the SVD fails, or SciPy refuses an argument with a ValueError.
     """
     root = np.sqrt(np.diagonal(M))
     if not (np.isfinite(root).all() and np.isfinite(M).all()):
         return None
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a move of 1e-300 beside others: judged below
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # for a move of 1e-300 beside others; checked below
         scaled, side = M / root / root[:, None] + 1e-14 * np.eye(root.size), right / root
     if not (np.isfinite(scaled).all() and np.isfinite(side).all()):
         return None
@@ -212,7 +217,7 @@ def _solve(M: FloatArray, right: FloatArray, *, definite: bool) -> FloatArray | 
 
 
 def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray, M: FloatArray) -> BoolArray | None:
-    """Return the mask of the equations to keep, M their Gram matrix; None where none is shown to follow from the others."""
+    """Return the mask of the equations to keep; None where no equation is shown to follow from others. M is their Gram matrix."""
     if not _flat(form, indices):
         return None
     root = np.sqrt(np.diagonal(M))
@@ -249,6 +254,7 @@ def _flat(form: StandardForm, indices: IntArray) -> bool:
 
 
 def _whole(direction: FloatArray) -> FloatArray | None:
+    """Return a multiple of the direction in whole numbers; None if no factor of `_FACTORS` gives one."""
     for factor in _FACTORS:
         scaled = factor * direction
         rounded = np.round(scaled)
@@ -264,6 +270,7 @@ def _unseen(columns: CSRRows, direction: FloatArray) -> bool:
 
 
 def _sum(a: FloatArray, b: FloatArray) -> float:
+    """Return a'b, rounded once."""
     products, rests = two_product(np.asarray(a, dtype=np.float64), b)
     return math.fsum([*products.tolist(), *rests.tolist()])
 
@@ -277,7 +284,7 @@ class PointMoves:
     x_hat : ndarray (n,)
         x̂ itself, which is moved in place.
     quadratic : Quadratic
-        P, given as a matrix.
+        P of the objective, given as a matrix.
     """
 
     x_hat: FloatArray
@@ -304,24 +311,25 @@ class PointMoves:
         return (float(np.linalg.norm(slope)) + 0.5 * bend * distance) * distance * (1.0 + 1e-9)
 
 
-#: Variables that are brought to slope 0 at most: AA' is dense.
+#: Most variables that are brought to slope 0: AA' is dense.
 _MOST = 2000
-#: Depth inside a cone, relative to the size, from which multipliers may leave their ray.
+#: Depth inside a dual cone, relative to the multipliers' size, from which they may leave their ray.
 _DEEP = 1e-4
-#: Depth from which multipliers of exponential and power cones may leave their ray; the columns of these moves have the second
-#: share of the multipliers' size, so that the equations are well conditioned, and the way that is allowed is as much shorter.
+#: The same depth for exponential and power cones. The columns of their moves are at least the second share of the multipliers'
+#: size, so that the equations are well conditioned; the largest multiple of a column that was enlarged is below 1.
 _SHALLOW, _COLUMN = 1e-11, 1e-3
-#: Newton-like corrections of the multipliers in floating point.
+#: Most corrections of the multipliers in floating point.
 _STEPS = 4
-#: Equations from which on those with one move stand apart, which saves time; of fewer the distance is often shorter without.
+#: With more equations than this, singletons are solved apart, which saves time; with fewer, all are solved together, which often
+#: bounds ||y|| more tightly.
 _MANY = 100
-#: How often further variables are added to the chosen ones before the proof.
+#: How often further variables may be added to the chosen ones.
 _GROWN = 6
 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """All rows F x + g of a form, which every multiplier of it shares, and which of them are inequalities."""
+    """All rows F x + g of a form, with the mask of its inequalities; shared by all its `Multipliers`."""
 
     F: sp.csr_array
     g: FloatArray
@@ -338,7 +346,7 @@ class _Rows:
 
     @cached_property
     def longest(self) -> int:
-        """Return the most entries of a variable."""
+        """Return the largest number of entries in a column of F."""
         return int(np.bincount(self.F.indices, minlength=1).max(initial=0))
 
 
@@ -372,7 +380,7 @@ class Multipliers:
 
     @property
     def constant(self) -> Rounded:
-        """Return the constant Σ<z_k, g_k> of the Lagrangian."""
+        """Return Σ<z_k, g_k>, which the Lagrangian's constant subtracts."""
         return dot(self.z, self.rows.g)
 
     @cached_property
@@ -395,7 +403,7 @@ class Multipliers:
 
     @cached_property
     def moves(self) -> tuple[CSRRows, FloatArray]:
-        """Return the allowed moves as columns (rows × moves), and the largest multiple of each column; ∞ without a limit."""
+        """Return W, the allowed moves as columns (rows × moves), and the largest multiple of each column; ∞ without a limit."""
         pieces: list[CSRRows] = []
         reach, start = list[FloatArray](), 0
         largest = max(float(np.abs(self.z).max(initial=0.0)), 1e-300)
@@ -419,9 +427,9 @@ class Multipliers:
         return all_rows.keep_entries(all_rows.data != 0.0), np.concatenate(reach)
 
     def with_raised_zeros(self, share: float) -> Multipliers:
-        """Return multipliers in which zeros of inequalities are raised to this share of the largest, so that they may move.
+        """Return multipliers in which those of inequalities are at least this share of the largest, so that they may move.
 
-        Those of exponential and power cones are moved into the interior by as much.
+        Multipliers of exponential and power cones are moved towards the interior by this share of their own size.
         """
         threshold = share * np.abs(self.z).max(initial=0.0)
         raised, start = np.where(self.rows.inequality, np.maximum(self.z, threshold), self.z), 0
@@ -431,7 +439,7 @@ class Multipliers:
         return replace(self, z=raised)
 
     def without_small(self, share: float) -> Multipliers:
-        """Return multipliers in which those of inequalities below this share of the largest, mere rounding, are zero."""
+        """Return multipliers in which those of inequalities below this share of the largest are zero, as mere rounding."""
         threshold = share * np.abs(self.z).max(initial=0.0)
         return replace(self, z=np.where(self.rows.inequality & (self.z < threshold), 0.0, self.z))
 
@@ -445,7 +453,10 @@ class Multipliers:
 
 
 def _moves_inside(c: Constraint, z: FloatArray) -> tuple[CSRRows, FloatArray]:
-    """One ray for each cone of the stack; beside it, where z is deep inside, every direction of that cone; and their reach."""
+    """Return the moves of a stack of cones and their largest multiples: a ray for each cone, and every direction where z is deep.
+
+    The columns of the directions are those of a ball inside the dual cone.
+    """
     owner = np.repeat(np.arange(c.cone.count), c.cone.dim)
     # a little less than half the depth: its own rounding is within the rest
     depth, size = 0.499 * c.cone.dual_depth(z), np.linalg.norm(c.cone.by_cone(z), axis=1)
@@ -469,11 +480,11 @@ class MultiplierChange:
     Parameters
     ----------
     zero_slopes : ndarray of bool (n,)
-        Variables whose slope is exactly 0 there.
+        Variables whose slope is 0 at the exact multipliers.
     slopes : ndarray (n,)
-        How far the other slopes may move.
+        Bounds of the differences of the other slopes.
     constant : float
-        How far Σ<z_k, g_k> may move.
+        Bound of the difference of the tangent's and the multipliers' constants.
     """
 
     zero_slopes: BoolArray
@@ -512,19 +523,19 @@ class _FreeEquations:
         return cls(indices, z.rows.by_variable.take_rows(indices), curved, point)
 
     def at(self, z: Multipliers, W: CSRRows, *, separate: bool) -> Equations:
-        """Return the repair with the moves W of these, or with the part that one move settles ``separate``."""
+        """Return the equations for the moves W (and of x̂); with ``separate`` singletons are solved before the others."""
         A = self.columns.product(W)
         if self.curved is not None:
             A = CSRRows.hstack([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)
         return Equations.of(A, separate=separate)
 
     def solvable(self, z: Multipliers, W: CSRRows, *, separate: bool) -> tuple[Equations, IndependentEquations | None, bool]:
-        """Return the equations, how far they are from dependent, and whether those with one move stand apart.
+        """Return the equations, their independent ones (None without a proof), and whether singletons are solved apart.
 
-        Where that shows nothing an equation may follow from others with those that stood apart.
+        Without a proof the singletons join the others: an equation may depend on them.
         """
         equations = self.at(z, W, separate=separate)
-        equations.check_time(_STEPS)  # where there is time for this alone nothing will come of it
+        equations.check_time(_STEPS)  # a proof without time for the steps would be of no use
         independent = equations.find_independent(z.form, z.rows.F, np.asarray((z.z != 0.0) | (W.row_counts > 0)), self.indices)
         if independent is None and equations.singletons.size:
             return self.solvable(z, W, separate=False)
@@ -534,10 +545,10 @@ class _FreeEquations:
 def correct_multipliers(
     z: Multipliers, chosen: BoolArray, tangent: TangentSlopes, point: PointMoves | None = None
 ) -> tuple[Multipliers, MultiplierChange | None]:
-    """Correct multipliers in floating point, and bound the distance to exact ones with slope 0 on ``chosen``; None where
-    unproved.
+    """Return corrected multipliers, and a bound of their distance to exact ones with slope 0 on ``chosen``; None in place of the
+    bound where it is not proved.
 
-    Variables whose slope must be 0 once the chosen ones have it are added to these. With ``point`` the tangent's point is
+    Variables whose slope must be 0 only after the correction are added to ``chosen``. With ``point`` the tangent's point is
     corrected too.
     """
     equations_at, all_independent, steps, grown = _FreeEquations.of(z, chosen, point), True, 0, 0
@@ -553,7 +564,7 @@ def correct_multipliers(
             equations_at = _FreeEquations.of(z, chosen, point)
             continue
         W, reach = z.moves if point is None else _moves_with(point, z)
-        if last or not steps:  # steps bring no moves that were not there: what depends at the first does at the last
+        if last or not steps:  # steps add no moves: equations that are dependent at the first step stay dependent
             equations, independent, separate = equations_at.solvable(z, W, separate=separate)
             if independent is None:
                 break
@@ -577,7 +588,7 @@ def _moved(
     z: Multipliers, W: CSRRows, reach: FloatArray, chosen: BoolArray, distance: float, point: PointMoves | None
 ) -> MultiplierChange | None:
     """Return the changes of a move by up to this distance; None where that is too far."""
-    if np.isfinite(reach).any():  # no further than to a multiplier of zero; and a ray's column has an error, within the slopes'
+    if np.isfinite(reach).any():  # a column may be subject to the error E of the module's text
         distance = distance / (1.0 - distance) if distance <= 0.5 else np.inf
         distance = distance if distance <= float(reach.min()) else np.inf
     if not np.isfinite(distance):
@@ -593,7 +604,10 @@ def _moved(
 
 
 def _moves_with(point: PointMoves, z: Multipliers) -> tuple[CSRRows, FloatArray]:
-    """The multipliers' moves, those without a limit as large as the point's: multipliers of zero have no size of their own."""
+    """Return W and the largest multiples, with columns without a limit scaled up to the largest entry of the point's columns.
+
+    Such columns have the size of the largest multiplier, which may be zero.
+    """
     W, reach = z.moves
     share = float(np.abs(point.columns.data).max(initial=0.0)) / max(float(np.abs(W.data).max(initial=0.0)), 1e-300)
     return replace(W, data=W.data * np.where(np.isfinite(reach), 1.0, max(share, 1.0))[W.indices]), reach

@@ -1,4 +1,4 @@
-"""The quadratic term ½x'Px of a standard form: `Quadratic` keeps P dense, sparse, as a factor R of R'R, or by its columns."""
+"""The quadratic term ½x'Px of a standard form: `Quadratic` keeps P dense, sparse, as a factor R of R'R, or as an operator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .csr_rows import CSRRows, csc_triangle, dense_to_csc
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """The symmetric matrix P of ½x'Px, perhaps indefinite: dense, sparse, factored as P = R'R, or known by its columns.
+    """The symmetric matrix P of ½x'Px, perhaps indefinite: dense, sparse, factored as P = R'R, or given by an operator.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ class Quadratic:
     factor : ndarray or csr_array (k, n), optional
         R of P = R'R, which is positive semidefinite by construction.
     operator : GramOperator, optional
-        P by its columns.
+        Computes columns of P, and products with P, on demand.
 
     Raises
     ------
     InputError
-        Not exactly one of the three, or a matrix that is not square, symmetric and finite.
+        Not exactly one of the three, or a ``matrix`` that is not square, symmetric (up to rounding) and finite.
     """
 
     matrix: FloatArray | sp.csc_array | None = None
@@ -83,7 +83,7 @@ class Quadratic:
 
     @cached_property
     def csc(self) -> sp.csc_array:
-        """Return P as CSC with sorted indices and no explicit zeros; the given matrix itself where it is such."""
+        """Return P as CSC with sorted indices and without stored zeros; the given matrix itself if it is in that form."""
         stored = self.materialised
         check_scan(stored.size)
         if isinstance(stored, np.ndarray) and stored.all():
@@ -159,7 +159,7 @@ class Quadratic:
         return Rounded(square.value, (square.error + 2.0 * float(np.abs(y) @ error) + float(error @ error)) * (1.0 + 1e-9))
 
     def rounded_product(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return P x and a bound of the error of every entry; where the terms of x'Px cancel, sums keep their roundings."""
+        """Return P x and a bound of the error of every entry; where the terms of x'Px cancel, its sums are compensated."""
         if self.operator is not None:
             return self.operator.rounded_product(x)
         product, error = self.product(x), self.product_error(x)
@@ -203,7 +203,7 @@ class Quadratic:
 
 
 def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:
-    """To the bit, entries in order: a difference of sparse matrices takes ten times as long to say so."""
+    """Return whether P = P' to the bit, in the order stored; the difference of sparse matrices takes ten times as long."""
     if isinstance(P, np.ndarray):
         return bool(np.array_equal(P, P.T))
     rows = P.tocsr()
