@@ -128,11 +128,10 @@ class ViolationCosts:
     @property
     def size_text(self) -> str:
         """Return λ or its range, or κ and ⌊κn⌋, as text."""
-        return (
-            f"kappa = {self.kappa:g}, at most {count_text(self.max_violations, 'violation')}"
-            if self.lam is None
-            else lam_text(self.lam)
-        )
+        if self.lam is not None:
+            return lam_text(self.lam)
+        assert self.max_violations is not None
+        return f"kappa = {self.kappa:g}, at most {count_text(self.max_violations, 'violation')}"
 
 
 def margin_parameters(intercept: str) -> tuple[Parameter, ...]:

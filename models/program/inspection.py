@@ -70,24 +70,24 @@ class Range:
 
 @dataclass(frozen=True)
 class Condition:
-    """The condition number of the matrix of all rows, or, for large matrices, a lower bound of it.
+    """The condition number of the matrix of all rows, or, for large matrices, the largest over the smallest norm of its columns.
 
-    The lower bound is the largest over the smallest norm of the columns that are not zero. It is one for independent columns:
-    then the extreme singular values enclose the column norms.
+    Both leave out zeros. The second is a lower bound of the first for independent columns alone: then the extreme singular values
+    enclose the column norms.
 
     Parameters
     ----------
     value : float
-        The largest over the smallest singular value that is not zero.
+        The largest over the smallest singular value, or column norm, that is not zero.
     exact : bool
-        False where ``value`` is a lower bound.
+        False where ``value`` is the ratio of column norms.
     """
 
     value: float
     exact: bool
 
     def __str__(self) -> str:
-        return f"{'' if self.exact else 'at least '}{self.value:.2g}"
+        return f"{self.value:.2g}{'' if self.exact else ' (the ratio of the column norms)'}"
 
 
 @dataclass(frozen=True)

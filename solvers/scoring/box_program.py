@@ -451,8 +451,8 @@ class PairRelaxation:
     ) -> tuple[int, BoxSolution | None]:
         """Return a lower bound in units of every system of the box, and the solution; (0, None) without a solution in time.
 
-        The first program has the pairs of ``certificate``. Rounds end once the program's value reaches ``cut``; no round begins or goes on
-        after the deadline, a value of `time.perf_counter`.
+        The first program has the pairs of ``certificate``. Rounds end once the program's value reaches ``cut``; no round begins
+        or goes on after the deadline, a value of `time.perf_counter`.
         """
         best, values = None, []
         program = BoxProgram(
