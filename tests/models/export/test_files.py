@@ -360,3 +360,21 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
         read_form(broken)
     with pytest.raises(ExportError, check=about("LP")):
         ConicSVM(X, y, lam=1.0).write(tmp_path / "model.lp")
+
+
+def test_formats_that_an_error_names_can_write_the_form(tmp_path: Path) -> None:
+    """Formats that take second-order cones as quadratic rows were missing."""
+    x = Block("x", (3,), 0.0, 5.0, integer=True)
+    cone = Constraint("ball", np.vstack([np.zeros(3), np.eye(3)]), np.array([4.0, 0.0, 0.0, 0.0]), SecondOrder(4))
+    form = StandardForm((x,), (cone,), q=np.ones(3), P=np.eye(3), name="ball")
+    with pytest.raises(ExportError) as refused:
+        form.write(tmp_path / "form.cbf")
+    can = set()
+    for suffix in file_formats():
+        try:
+            form.write(tmp_path / f"form{suffix}")
+        except ExportError as error:
+            assert set(error.allowed) == set(refused.value.allowed)
+        else:
+            can.add(suffix)
+    assert can == set(refused.value.allowed) and {".lp", ".npz"} <= can
