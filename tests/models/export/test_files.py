@@ -364,15 +364,16 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
 
 def test_formats_that_an_error_names_can_write_the_form(tmp_path: Path) -> None:
     """Formats that take second-order cones as quadratic rows were missing."""
-    x = Block("x", (3,), 0.0, 5.0, integer=True)
-    cone = Constraint("ball", np.vstack([np.zeros(3), np.eye(3)]), np.array([4.0, 0.0, 0.0, 0.0]), SecondOrder(4))
-    form = StandardForm((x,), (cone,), q=np.ones(3), P=np.eye(3), name="ball")
+    rows = sp.csr_array(np.vstack([np.zeros(3), np.eye(3)]))
+    cone = Constraint("ball", rows, np.array([4.0, 0.0, 0.0, 0.0]), SecondOrder(4))
+    bounds = np.zeros(3), np.full(3, 5.0), np.ones(3, dtype=bool)
+    form = StandardForm("ball", (Block("x", (3,)),), np.ones(3), (cone,), *bounds, quadratic=Quadratic(np.eye(3)))
     with pytest.raises(ExportError) as refused:
-        form.write(tmp_path / "form.cbf")
+        write_form(form, tmp_path / "form.cbf")
     can = set()
     for suffix in file_formats():
         try:
-            form.write(tmp_path / f"form{suffix}")
+            write_form(form, tmp_path / f"form{suffix}")
         except ExportError as error:
             assert set(error.allowed) == set(refused.value.allowed)
         else:
