@@ -130,8 +130,8 @@ def _feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) ->
     columns = [j for j in range(len(table.rows[0])) if j not in barred and table.kinds.get(j) not in ("index", "unused")]
     dates = [column_name(table.names, j) for j in columns if table.kinds.get(j) == "date"]
     if dates:
-        them = "is a date; leave it out" if len(dates) == 1 else "are dates; leave them out"
-        raise DataError(f"{' and '.join(dates)} {them} (leave_out)", file=table.source_name)
+        advice = "is a date; leave it out" if len(dates) == 1 else "are dates; leave them out"
+        raise DataError(f"{' and '.join(dates)} {advice} (leave_out)", file=table.source_name)
     return columns
 
 
@@ -332,8 +332,8 @@ class Tidying:
 def _too_many_categories(counts: Mapping[str, int], source: str) -> DataError:
     """Return the error about columns with more words than categories may have, by name with their numbers of words."""
     columns = " and ".join(f"column {name!r} has {count} different words" for name, count in counts.items())
-    it = "it" if len(counts) == 1 else "them"
-    message = f"{columns}; up to {_MOST_LEVELS} are categories. Leave {it} out (leave_out)"
+    pronoun = "it" if len(counts) == 1 else "them"
+    message = f"{columns}; up to {_MOST_LEVELS} are categories. Leave {pronoun} out (leave_out)"
     return DataError(message, name=next(iter(counts)), file=source)
 
 

@@ -143,9 +143,11 @@ class Command(_Parser):
 
     def _comma_advice(self) -> str:
         """Return the clause that names the given options whose values stand in one word, between commas."""
-        given = [o for o in self._options_given.values() if str(self._option_string_actions[o].metavar).endswith(",..")]
+        options = [o for o in self._options_given.values() if str(self._option_string_actions[o].metavar).endswith(",..")]
         return (
-            f"; {' and '.join(given)} {'takes' if len(given) == 1 else 'take'} values with commas between them" if given else ""
+            f"; {' and '.join(options)} {'takes' if len(options) == 1 else 'take'} values with commas between them"
+            if options
+            else ""
         )
 
 
