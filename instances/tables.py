@@ -130,9 +130,10 @@ def _feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) ->
     outputs = table.outputs if target in table.outputs else ()
     barred = {target, *left_out, *outputs}
     columns = [j for j in range(len(table.rows[0])) if j not in barred and table.kinds.get(j) not in ("index", "unused")]
-    date = next((j for j in columns if table.kinds.get(j) == "date"), None)
-    if date is not None:
-        raise DataError(f"{column_name(table.names, date)} is a date; leave it out (leave_out)", file=table.source_name)
+    dates = [column_name(table.names, j) for j in columns if table.kinds.get(j) == "date"]
+    if dates:
+        advice = "is a date; leave it out" if len(dates) == 1 else "are dates; leave them out"
+        raise DataError(f"{' and '.join(dates)} {advice} (leave_out)", file=table.source_name)
     return columns
 
 
@@ -290,22 +291,32 @@ class Tidying:
             )
         columns: list[tuple[str, _TidyingCells]] = []
         kinds: dict[int, Kind] = {}
+        crowded: dict[str, int] = {}  # columns with too many words for categories
         for j in features:
             if table.kinds.get(j) == "string" and self.categories == "refuse":
                 kinds[len(columns)] = "string"
-            columns += self._column(table, j, [row[j] for row in rows], notes)
+            columns += self._column(table, j, [row[j] for row in rows], notes, crowded)
+        if crowded:
+            raise _too_many_categories(crowded, table.source_name)
         cells = [[*(column[k] for _, column in columns), row[target]] for k, row in enumerate(rows)]  # the label comes last
         names = None if table.names is None else (*(name for name, _ in columns), table.names[target])
         tidied = replace(table, names=names, rows=cells, lines=lines, kinds=kinds, outputs=(), points=points)
         return tidied, len(columns), "; ".join(notes)
 
-    def _column(self, table: Table, j: int, cells: _TidyingCells, notes: list[str]) -> list[tuple[str, _TidyingCells]]:
+    def _column(
+        self, table: Table, j: int, cells: _TidyingCells, notes: list[str], crowded: dict[str, int]
+    ) -> list[tuple[str, _TidyingCells]]:
         """Return the features of one column with their names; refused cells stay, for an error with their line."""
         name, present = _name(table, j), [cell for cell in cells if cell is not None]
         if not present:
             raise DataError(f"column {name!r} has no value; leave it out (leave_out)", file=table.source_name)
         if table.kinds.get(j) == "string" or any(as_number(cell) is None for cell in present):
-            return self._indicators(table, name, cells, present, notes) if self.categories == "indicators" else [(name, cells)]
+            if self.categories != "indicators":
+                return [(name, cells)]
+            if (count := len(set(present))) <= _MOST_LEVELS:
+                return self._indicators(name, cells, present, notes)
+            crowded[name] = count
+            return []
         if self.missing == "median" and len(present) < len(cells):
             middle = f"{float(np.median([float(cell) for cell in present])):.17g}"
             notes.append(f"{len(cells) - len(present)} missing {name} at the median {float(middle):g}")
@@ -313,22 +324,23 @@ class Tidying:
         return [(name, cells)]
 
     def _indicators(
-        self, table: Table, name: str, cells: _TidyingCells, categories: list[str], notes: list[str]
+        self, name: str, cells: _TidyingCells, categories: list[str], notes: list[str]
     ) -> list[tuple[str, _TidyingCells]]:
         levels = sorted(set(categories))
-        if len(levels) > _MOST_LEVELS:
-            raise DataError(
-                f"column {name!r} has {len(levels)} different words; up to {_MOST_LEVELS} are categories. "
-                "Leave it out (leave_out)",
-                name=name,
-                file=table.source_name,
-            )
         if self.missing == "refuse" and len(categories) < len(cells):
             return [(name, cells)]  # refused, with its line
         absent = len(cells) - len(categories)
         notes.append(f"{name} as {len(levels)} categories" + (f", {absent} missing in none of them" if absent else ""))
         shown = levels[1:] if len(levels) == 2 else levels
         return [(f"{name}={level}", ["1" if cell == level else "0" for cell in cells]) for level in shown]
+
+
+def _too_many_categories(counts: Mapping[str, int], source: str) -> DataError:
+    """Return the error about columns with more words than categories may have, by name with their numbers of words."""
+    columns = " and ".join(f"column {name!r} has {count} different words" for name, count in counts.items())
+    pronoun = "it" if len(counts) == 1 else "them"
+    message = f"{columns}; up to {_MOST_LEVELS} are categories. Leave {pronoun} out (leave_out)"
+    return DataError(message, name=next(iter(counts)), file=source)
 
 
 def _name(table: Table, j: int) -> str:

@@ -150,7 +150,8 @@ class FixedVariables(Change):
         """Return the change that fixes variables at these values, given by block or by the name of a variable (`with_fixed`)."""
         if not isinstance(values_by_block, Mapping):
             raise InputError(
-                'fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(values_by_block), name="fixed"
+                f'fixed variables are given by block, as in {{"w": {{3: 0.0}}}}; got a {type(values_by_block).__name__}',
+                name="fixed",
             )
         fixed_values = np.full(form.n, np.nan)
         for label, value in split_indexed_values(form.blocks, values_by_block).items():

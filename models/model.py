@@ -7,9 +7,9 @@ from __future__ import annotations
 import inspect
 import os
 from abc import ABC, ABCMeta, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -24,7 +24,7 @@ from .digest import EARLIER_NAMES
 from .explanation import Explanation, PointExplanation, Solution, explain
 from .export_methods import ExportMethods
 from .program.cones import Feature
-from .program.form import StandardForm
+from .program.form import StandardForm, check_mapping
 from .program.lagrangian import Bound, dual_bound
 from .restricted_bound import Tilt
 from .statement import Line, Statement
@@ -39,6 +39,15 @@ V = TypeVar("V")
 @cache
 def _parameter_names(kind: type[Any]) -> tuple[str, ...]:
     return tuple(inspect.signature(kind.__init__).parameters)[1:]
+
+
+def _weight_advice(kind: type[Any], name: str) -> str:
+    """Return the clause that names the parameter with a number for each point, where a user gives weights by another name."""
+    if name not in ("sample_weight", "sample_weights", "class_weight", "class_weights", "weights"):
+        return ""
+    parameters = inspect.signature(kind.__init__).parameters
+    costs = [p for p in ("sample_weight", "lam", "C") if p in parameters and "FloatArray" in str(parameters[p].annotation)]
+    return f". {costs[0]} takes one number for each point" if costs else ""
 
 
 class FormulationType(ABCMeta):
@@ -68,7 +77,7 @@ class FormulationType(ABCMeta):
         names = _parameter_names(cls)
         unknown = next((name for name in options if name not in names), None)
         if unknown is not None:
-            raise unknown_name(f"parameter of {cls.__name__} called", unknown, names)
+            raise unknown_name(f"parameter of {cls.__name__} called", unknown, names, _weight_advice(cls, unknown))
         X = args[0] if args else options.get("X")
         if names[:1] != ("X",) or X is None:
             return super().__call__(*args, **options)
@@ -83,6 +92,24 @@ class FormulationType(ABCMeta):
         arrays = data[:2] if with_labels else data[:1]
         parameter_values = {name: value for name, value in options.items() if name not in ("X", "y")}
         return super().__call__(*arrays, *parameters, **{"data_names": data[2], **parameter_values})
+
+
+def _check_point(model: Model, values: object) -> None:
+    """Raise `InputError` unless values are a mapping of block to array, and not an empty one."""
+    check_mapping(values, "values")
+    if not values:
+        raise InputError(f"there is no point of {model.name} to predict by", name="values")
+
+
+def _of_a_point(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of a point's values that checks the point first."""
+
+    @wraps(method)
+    def checked(self: Model, values: Mapping[str, FloatArray], X: object) -> Any:
+        _check_point(self, values)
+        return method(self, values, X)
+
+    return checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +135,12 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     #: A sentence on the meaning of multipliers for each constraint, by label, and for ``bounds``. Labels that end in the number
     #: of a class stand without the number. Tests check every sentence.
     meanings: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Have the formulation's own `predict` and `decision_function` refuse what is no point."""
+        super().__init_subclass__(**options)
+        for method in {"predict", "decision_function"} & cls.__dict__.keys():
+            setattr(cls, method, _of_a_point(cls.__dict__[method]))
 
     @property
     def certified_by_appraisal(self) -> bool:
@@ -308,8 +341,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         InputError
             There is no point, or X has other columns, or the same ones in another order.
         """
-        if not values:
-            raise InputError(f"there is no point of {self.name} to predict by")
+        _check_point(self, values)
         scores = self.decision_function(values, self.unnamed_rows(X))
         return self.class_values(1 if scores.ndim == 1 else scores.shape[1])[decided_codes(scores)]
 
@@ -332,10 +364,17 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
             return X
         features, names = named[2].features, self.original_model.data_names
         if names is not None and names.features and features and features != names.features:
+            if sorted(features) == sorted(names.features):
+                raise InputError(
+                    f"{name} has the model's columns in another order: give {name}[list(model.feature_names)]",
+                    name=name,
+                    allowed=names.features,
+                )
             raise InputError(
                 f"{name} has the columns {', '.join(features[:12])}; the model has {', '.join(names.features[:12])}: prepare new "
                 "rows as the training rows were, rows.prepared(fit_on=training)",
                 name=name,
+                allowed=names.features,
             )
         return named[0]
 

@@ -458,8 +458,10 @@ class Options:
         if not isinstance(self.native, Mapping):
             raise InputError(f"native must map names of options to values; it is a {type(self.native).__name__}", name="native")
         if self.start is not None and not isinstance(self.start, Mapping):
+            file_advice = ": read_solution(model, path).values reads it" if isinstance(self.start, str | os.PathLike) else ""
             raise InputError(
-                f"start must map labels of variables to arrays, as result.values does; it is a {type(self.start).__name__}",
+                "start must map labels of variables to arrays, as result.values does; it is a "
+                f"{type(self.start).__name__}{file_advice}",
                 name="start",
             )
         if self.log_file is not None:

@@ -181,10 +181,13 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
     if as_rows:
         form = ConesToQuadraticRows(form).target
     elif missing:
-        suffixes = ", ".join(f.suffix for f in file_formats().values() if form.features <= f.carries) or "none"
+        formats = file_formats().values()
+        suffixes = [f.suffix for f in formats if form.features <= f.carries or takes_cones_as_rows(form, f)]
         features = " and ".join(sorted(f.value for f in missing))
         raise ExportError(
-            f"{chosen.title} cannot carry {features}, which {form.name} has; formats that can: {suffixes}", name=chosen.title
+            f"{chosen.title} cannot carry {features}, which {form.name} has; formats that can: {', '.join(suffixes) or 'none'}",
+            name=chosen.title,
+            allowed=suffixes,
         )
     chosen.write(form, target)
     if as_rows:  # a layout would name products; the file's own rows are read as cones again

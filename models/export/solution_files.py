@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ...errors import DataError
+from ...errors import DataError, near_names
 from ...files import READ_ERRORS, describe_read_error, read_bytes, read_text
 from ..arrays import FloatArray
 from ..program.cones import PSD, Nonnegative, Zero
@@ -130,6 +130,16 @@ def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
     return replace(tables, values={**tables.values, **values}, multipliers=z)
 
 
+def _missing_variables(missing: list[str], unknown: list[str]) -> str:
+    """Return what a file lacks, with the nearest of its names that the form does not have: a misspelt one."""
+    first = missing[0]
+    others = f" and {len(missing) - 1} more variables are missing" if len(missing) > 1 else " is missing"
+    if not unknown:
+        return f"{first!r}{others}"
+    strange = (near_names(first, unknown, 1) or unknown)[0]
+    return f"{first!r}{others}; the file has {strange!r}, which is no variable of the form"
+
+
 def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
     """Return the tables in the order of the form, whichever spelling of its names the file has.
 
@@ -141,7 +151,7 @@ def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
         names = numbered
     missing = [name for name in names if name not in tables.values]
     if missing and not tables.zeros and tables.values:
-        raise ValueError(f"{len(missing)} variables are missing, {missing[0]!r} the first of them")
+        raise ValueError(_missing_variables(missing, [name for name in tables.values if name not in set(names)]))
     if tables.values and not set(names) & tables.values.keys():
         raise ValueError(f"no variable of the file, such as {next(iter(tables.values))!r}, is one of the form's")
     if strange := [name for name, value in tables.values.items() if not math.isfinite(value)]:

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 
 from ...display import Display, Displayable, count_text
 from ...drawing import Picture
-from ...errors import InputError, UnsupportedModelError, unknown_name
+from ...errors import InputError, UnsupportedModelError, near_names, unknown_name
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, frozen, to_dense
 from ..export_methods import ExportMethods
 from ..rounding import Rounded, dot
@@ -260,6 +260,8 @@ class NamedValues(dict[str, FloatArray]):
         self._blocks = blocks
 
     def __missing__(self, name: str) -> FloatArray:
+        if not self:
+            raise KeyError(f"there is no value of {name!r}: the result has none, its status says why")
         form_blocks: dict[str, Any] = {block.label: block for block in self._blocks()}
         blocks = [form_blocks.get(label) or Block(label, np.shape(value)) for label, value in self.items()]
         if entries := find_indexed_entries(blocks, name):
@@ -276,6 +278,16 @@ class NamedValues(dict[str, FloatArray]):
     def __reduce__(self) -> tuple[type[dict[str, FloatArray]], tuple[dict[str, FloatArray]]]:
         """Pickle as a plain dictionary: the form is not part of the values."""
         return dict, (dict(self),)
+
+
+def check_mapping(values: object, noun: str) -> None:
+    """Raise `InputError` unless values, of the argument ``noun``, are a mapping of block to array.
+
+    A whole result in their place is the usual mistake: the message asks for ``result.values``.
+    """
+    if not isinstance(values, Mapping):
+        advice = ": give result.values" if isinstance(getattr(values, "values", None), Mapping) else ""
+        raise InputError(f"{noun} must be a mapping of block to array; it is a {type(values).__name__}{advice}", name=noun)
 
 
 def _check_names(label: str, given_names: Sized | None, size: int, noun: str = "names", entries: str = "scalars") -> None:
@@ -819,8 +831,7 @@ class StandardForm(Displayable, ExportMethods):
             Not a mapping, a name that no block and no variable has, a variable without a value beside others of its block that
             have one, a shape that is not the block's, or numbers that are not finite; ``noun`` names the argument in the message.
         """
-        if not isinstance(mapping, Mapping):
-            raise InputError(f"{noun} must be a mapping of block to array; it is a {type(mapping).__name__}", name=noun)
+        check_mapping(mapping, noun)
         blocks = {block.label: block for block in self.blocks}
         named = split_indexed_values(self.blocks, {name: value for name, value in mapping.items() if name not in blocks})
         values = self._by_names({name: value for name, value in named.items() if name not in blocks}, noun)
@@ -851,12 +862,16 @@ class StandardForm(Displayable, ExportMethods):
                 raise InputError(f"{noun} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not", name=noun)
             values[block.label] = block.unpack(entries)
         if unread:
-            labels = ", ".join(block.label for block in self.blocks)
-            raise InputError(
-                f"{noun}: the form has no block {next(iter(unread))!r}; it has {labels}, and no variable of that name",
-                name=next(iter(unread)),
-            )
+            raise self._unknown_value(next(iter(unread)), noun)
         return values
+
+    def _unknown_value(self, name: object, noun: str) -> InputError:
+        """Return the error for a value whose name no block and no variable has, with the nearest names."""
+        labels = [block.label for block in self.blocks]
+        near = near_names(str(name), [*labels, *(entry for block in self.blocks for entry in block.names())])
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        message = f"{noun}: the form has no block {name!r}; it has {', '.join(labels)}, and no variable of that name{hint}"
+        return InputError(message, name=str(name), allowed=labels)
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """Return x from values by label: the inverse of `split`.

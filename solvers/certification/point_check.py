@@ -7,6 +7,7 @@ own names, sense and units. The residuals of `certify` are relative and in float
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,7 +21,7 @@ from ...models.arrays import FloatArray, as_array
 from ...models.export.solution_files import FilePoint, read_point
 from ...models.model import Model, as_model
 from ...models.program.cones import Nonnegative, Zero
-from ...models.program.form import Constraint, StandardForm
+from ...models.program.form import Constraint, StandardForm, check_mapping
 from ...models.rounding import gamma
 from .certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, objective_differs
 
@@ -146,7 +147,8 @@ def check_point(
         x = as_array(values, "values")
     else:
         named: Mapping[str, object]
-        if isinstance(values, Mapping):
+        if not isinstance(values, str | os.PathLike):
+            check_mapping(values, "values")
             named = values
         else:
             point, content = _file_point(form, values)

@@ -23,6 +23,24 @@ from .solver import Solver
 A = TypeVar("A")
 
 
+#: What other solvers and packages call a common option, in small letters without underscores.
+_COMMON_OPTION_OF = {
+    name: option
+    for option, names in {
+        "tol": "gap mipgap miprelgap relgap reltol relativegap optcr ratiogap epgap eps epsilon tolerance",
+        "time_limit": "timelimit time timeout maxtime maxseconds seconds timelim tilim",
+        "iteration_limit": "maxiter maxiters maxiterations iterationlimit",
+        "node_limit": "nodes maxnodes nodelimit",
+        "threads": "nthreads numthreads njobs nworkers",
+        "log_file": "log logfile logpath",
+        "verbose": "outputflag outlev display loglevel logtoconsole tee",
+        "start": "warmstart mipstart initial x0",
+        "seed": "randomseed randomstate",
+    }.items()
+    for name in names.split()
+}
+
+
 def check_native(solver: str, native: Mapping[str, Any], names_known: Iterable[str]) -> None:
     """Raise unless every native option is one that the solver knows.
 
@@ -50,7 +68,8 @@ def near_misses(option: str, option_names: Iterable[str]) -> str:
 def near_options(option: str, option_names: Iterable[str]) -> list[str]:
     """Return at most three names that a misspelt option may stand for, the nearest first.
 
-    Case and underscores count little, and of names that are paths (``limits/time``) the last part alone may be meant.
+    Case and underscores count little, and of names that are paths (``limits/time``) the last part alone may be meant. What other
+    solvers call a common option (``MIPGap``) stands for it.
     """
     names = sorted(option_names)
     matches = near_names(option, names)
@@ -62,7 +81,12 @@ def near_options(option: str, option_names: Iterable[str]) -> list[str]:
     for form in near_names(_bare(option), bare):
         matches += [name for name in bare[form][:2] if name not in matches]
     exact = [name for name in bare.get(_bare(option), ()) if name not in matches[:1]]
-    return [*exact[:2], *(name for name in matches if name not in exact[:2])][:3]
+    nearest = [*exact[:2], *(name for name in matches if name not in exact[:2])]
+    common = _COMMON_OPTION_OF.get(_bare(option.rpartition("/")[2]))
+    if common in names:  # before all but the option itself in another spelling
+        spellings = [name for name in nearest if _bare(name) == _bare(option)]
+        nearest = list(dict.fromkeys([*spellings, common, *nearest]))
+    return nearest[:3]
 
 
 def _bare(name: str) -> str:

@@ -292,6 +292,8 @@ class _Unpickler(pickle._Unpickler):
             return _enum_member
         if _rebuilds(module, name):
             return super().find_class(module, name)
+        if module == "joblib.numpy_pickle":
+            raise pickle.UnpicklingError("joblib.dump wrote it, in a format of its own: joblib.load reads it, and runs its code")
         if package not in _PACKAGES or "." in name:
             raise pickle.UnpicklingError(f"it names {module}.{name}, which no estimator needs: it may run code")
         try:

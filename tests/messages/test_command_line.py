@@ -76,6 +76,7 @@ def test_wrong_use(
     [
         ("solve hinge wine --lambda 1", "there is no option --lambda"),
         ("solve hinge wine more", "too many words: more"),
+        ("data wine.csv --leave-out id date", "too many words: date; --leave-out takes values with commas between them"),
         ("report --generate 3 0.2", "P,.. SIGMA,.. OUTLIERS"),
     ],
 )

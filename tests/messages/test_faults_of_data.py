@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import joblib
 import numpy as np
 import pytest
 
 from marginopt.errors import DataError
+from marginopt.estimators import HingeSVC
 from marginopt.instances import Instance, open_rows, read
 from marginopt.instances.arrays import encode_labels
+from marginopt.io import load_estimator
 
 
 def _check(path, text, message):
@@ -195,3 +198,29 @@ def test_rows_and_labels(call, message):
 def test_data_in_memory(X, y, message):
     with pytest.raises(DataError, match=message):
         Instance(X, y)
+
+
+def test_every_column_with_too_many_words_is_named_at_once(tmp_path):
+    path = tmp_path / "credit.csv"
+    rows = [f"K{k},2024-01-{k % 28 + 1:02d}-{k},{k % 7},{'no' if k % 3 else 'yes'}\n" for k in range(60)]
+    path.write_text("customer,opened,late,label\n" + "".join(rows), encoding="utf-8")
+    with pytest.raises(DataError, match=r"'customer' has 60 .* 'opened' has 60 .* Leave them out"):
+        read(path, label="label", categories="indicators")
+    with pytest.raises(DataError, match=r"'opened' has 60 different words; .* Leave it out"):
+        read(path, label="label", categories="indicators", leave_out="customer")
+
+
+def test_every_date_of_a_frame_is_named_at_once():
+    pandas = pytest.importorskip("pandas")
+    days = pandas.date_range("2024-01-01", periods=4)
+    table = pandas.DataFrame({"opened": days, "closed": days, "late": [0, 1, 2, 3], "label": ["a", "b", "a", "b"]})
+    with pytest.raises(DataError, match="'opened' and column 'closed' are dates; leave them out"):
+        read(table, label="label")
+
+
+def test_files_of_joblib_are_told_from_files_that_may_run_code(tmp_path):
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    file = tmp_path / "fitted.joblib"
+    joblib.dump(HingeSVC().fit(X, np.sign(X[:, 0])), file)
+    with pytest.raises(DataError, match=r"joblib\.load reads it"):
+        load_estimator(file)

@@ -209,6 +209,10 @@ def test_forms(name: str, tmp_path: Path) -> None:
 
 SOLUTION_FAULTS = {
     "missing variables": ("# Objective value = 1\nw[0] 1\n", "variables are missing"),
+    "a misspelt variable": (
+        "# Objective value = 1\nw[0] 1\nw[1] 1\nxi[0] 0\nxi[1] 0\nxi[02] 0\n",
+        "'xi[2]' is missing; the file has 'xi[02]', which is no variable of the form",
+    ),
     "another model": ("solution status: optimal\nobjective value: 1\na 1\nb 2\n", "is one of the form's"),
     "cut off": ("Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 2\n# Columns 3\nw_0 1\n", "too early"),
     "no numbers": ("# Solution for model a\n# Objective value = 1\nw[0] one\n", "could not convert"),

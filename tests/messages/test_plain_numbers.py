@@ -14,6 +14,7 @@ import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models.formulations.margin.part import Part
 from marginopt.models.formulations.margin.parts_by_name import AtMost
+from marginopt.models.formulations.margin.restrictions import CountParity, Parity
 from marginopt.models.kernels.kernels import Kernel
 from marginopt.models.program.cones import Cone
 from marginopt.relaxations.reduction import Reduction
@@ -63,6 +64,8 @@ def test_what_users_state_shows_python_s_numbers(root: type) -> None:
     assert len(shown) >= 5
     assert not {name: text for name, text in shown.items() if "np." in text}
     assert repr(AtMost(np.int64(3))) == "AtMost(k=3)"  # type: ignore[arg-type]
+    assert repr(Parity("sex", np.float64(0.02))) == "Parity(groups='sex', epsilon=0.02)"
+    assert repr(CountParity([0, 1, 1], 0.5)) == "CountParity(groups=<groups of 3 points>, epsilon=0.5)"
 
 
 def test_results_show_python_s_numbers() -> None:

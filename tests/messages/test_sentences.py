@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyomo.environ as pyo
 import pytest
 import scipy.sparse as sp
@@ -33,6 +34,8 @@ from marginopt.solvers.registry import EXTENSIONS, get_solver
 X = np.array([[1.0, 2.0, 1.0], [1.0, 1.0, 3.0], [1.0, -1.0, 0.5], [1.0, -2.0, -1.0]])
 Y = np.array([1.0, 1.0, -1.0, -1.0])
 HINGE = mo.HingeSVM(X, Y, 1.0)
+FRAME = pd.DataFrame({"one": X[:, 0], "a": X[:, 1], "b": X[:, 2]})
+FRAMED = mo.HingeSVM(FRAME, Y)
 
 _RNG = np.random.default_rng(0)
 _CLASSES = np.repeat([-1, 1], 12)
@@ -93,6 +96,16 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
     (lambda: HINGE.with_fixed({"w": np.ones(2)}), "w must have shape (3,), or be given by {index: number}; it has shape (2,)"),
     (lambda: mo.solve(mo.ZeroOneSVM(X, Y, 1.0), "clarabel"), "does not read integer variables. Solvers that can: "),
     (lambda: mo.solve(HINGE, "clarabel", start={"v": np.ones(3)}), "start: the form has no block 'v'; it has w, xi"),
+    (lambda: mo.certify(HINGE, {"w[01]": 1.0}), "and no variable of that name; did you mean w[1]"),
+    (lambda: mo.solve(HINGE, "clarabel", start="a.sol"), "read_solution(model, path).values reads it"),  # type: ignore[arg-type]
+    (lambda: mo.certify(HINGE, mo.solve(HINGE)), "it is a Result: give result.values"),  # type: ignore[arg-type]
+    (
+        lambda: FRAMED.predict(mo.solve(FRAMED).values, FRAME[["one", "b", "a"]]),
+        "X has the model's columns in another order: give X[list(",
+    ),
+    (lambda: HINGE.with_fixed(mo.solve(HINGE)), "got a Result"),  # type: ignore[arg-type]
+    (lambda: mo.HingeSVM(X, Y, class_weight={1: 2.0}), "lam takes one number for each point"),  # type: ignore[call-arg]
+    (lambda: mo.Margin(X, Y, class_weight={1: 2.0}), "sample_weight takes one number for each point"),  # type: ignore[call-arg]
     (
         lambda: mo.solve(HINGE, "clarabel", start={"w": np.ones(2)}),
         "start['w'] must hold 3 finite numbers, shape (3,); it has",

@@ -383,3 +383,29 @@ def test_a_margin_is_named_only_where_the_loss_has_one() -> None:
     values = {"w": np.array([0.0, 1.0, 0.0]), "z": np.zeros(36), "a": np.ones(2), "s": np.array([1.0, 0.0])}
     rows = score.explain_points(values, None).points
     assert all(("beyond" in row.kind) == (row.margin > 0.01) for row in rows if row.margin >= 0.0)
+
+
+@pytest.mark.parametrize(
+    "formulation", [mo.HingeSVM, mo.ZeroOneSVM, mo.RampSVM, mo.L2SVMDual, mo.NuSVM, mo.ConicSVM, mo.NonparallelSVM, mo.Margin]
+)
+def test_a_prediction_needs_the_values_of_a_point(formulation: Any) -> None:
+    """A result in their place was a TypeError, and no values a KeyError of the coefficients."""
+    table, y = frame()
+    extra = {"target": "yes"} if formulation is mo.NonparallelSVM else {"lam": 1.0} if formulation is mo.ConicSVM else {}
+    model = formulation(table, y, **extra)
+    result = mo.solve(mo.HingeSVM(table, y))
+    for changed in (model, model.with_fixed({"w": {0: 0.0}}) if formulation is mo.HingeSVM else model):
+        for values in (result, {}, None):
+            for method in (changed.predict, changed.decision_function):
+                with pytest.raises(mo.errors.InputError, check=about("values")):
+                    method(values, table)  # type: ignore[arg-type]
+
+
+def test_columns_in_the_model_s_order_predict_as_the_frame() -> None:
+    table, y = frame()
+    model = mo.HingeSVM(table, y)
+    values = mo.solve(model).values
+    backwards = table[table.columns[::-1]]
+    with pytest.raises(mo.errors.InputError, check=about("X", allowed=model.feature_names)):
+        model.predict(values, backwards)
+    assert np.array_equal(model.predict(values, backwards[list(model.feature_names)]), model.predict(values, table))

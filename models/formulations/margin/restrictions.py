@@ -609,6 +609,10 @@ class _OfGroups(Restriction):
         object.__setattr__(self, "groups", np.array(self.groups))
         object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
 
+    def __repr__(self) -> str:
+        groups = repr(self.groups.item()) if self.groups.ndim == 0 else f"<groups of {self.groups.size} points>"
+        return f"{type(self).__name__}(groups={groups}, epsilon={self.epsilon:g})"
+
     def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
         """Return the restriction with the column that ``groups`` names, or whose index it is, in its place."""
         if self.groups.ndim or self.groups.dtype.kind not in "Ui":
@@ -629,7 +633,7 @@ class _OfGroups(Restriction):
         group_indicators(self.groups, y.size)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Parity(_OfGroups):
     """The restriction |cov(1{i in g}, x_i'w)| ≤ ε for each group g (one of two groups is enough): two linear rows.
 
@@ -668,7 +672,7 @@ class Parity(_OfGroups):
         return (Line(f"|cov(group, x'w)| <= {e}", tex, "parity above, parity below"),)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CountParity(_OfGroups):
     """The restriction |share of positive scores in group g - that in group h| ≤ ε for any two groups, counted by binaries.
 

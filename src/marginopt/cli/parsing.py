@@ -138,9 +138,18 @@ class Command(_Parser):
         """Print an error about arguments that the command does not take, and end the program."""
         option = next((word for word in unknown if word.startswith("-")), None)
         if option is None:
-            self.error(f"too many words: {' '.join(unknown)}")
+            self.error(f"too many words: {' '.join(unknown)}{self._comma_advice()}")
         name = option.partition("=")[0]
         self.error(f"there is no option {name}; {_suggestion(name, self._option_string_actions)}{self.prog} --help lists them")
+
+    def _comma_advice(self) -> str:
+        """Return the clause that names the given options whose values stand in one word, between commas."""
+        options = [o for o in self._options_given.values() if str(self._option_string_actions[o].metavar).endswith(",..")]
+        return (
+            f"; {' and '.join(options)} {'takes' if len(options) == 1 else 'take'} values with commas between them"
+            if options
+            else ""
+        )
 
 
 def _given(action: argparse.Action) -> str:

@@ -360,3 +360,22 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
         read_form(broken)
     with pytest.raises(ExportError, check=about("LP")):
         ConicSVM(X, y, lam=1.0).write(tmp_path / "model.lp")
+
+
+def test_formats_that_an_error_names_can_write_the_form(tmp_path: Path) -> None:
+    """Formats that take second-order cones as quadratic rows were missing."""
+    rows = sp.csr_array(np.vstack([np.zeros(3), np.eye(3)]))
+    cone = Constraint("ball", rows, np.array([4.0, 0.0, 0.0, 0.0]), SecondOrder(4))
+    bounds = np.zeros(3), np.full(3, 5.0), np.ones(3, dtype=bool)
+    form = StandardForm("ball", (Block("x", (3,)),), np.ones(3), (cone,), *bounds, quadratic=Quadratic(np.eye(3)))
+    with pytest.raises(ExportError) as refused:
+        write_form(form, tmp_path / "form.cbf")
+    can = set()
+    for suffix in file_formats():
+        try:
+            write_form(form, tmp_path / f"form{suffix}")
+        except ExportError as error:
+            assert set(error.allowed) == set(refused.value.allowed)
+        else:
+            can.add(suffix)
+    assert can == set(refused.value.allowed) and {".lp", ".npz"} <= can

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 
 import marginopt as mo
 from marginopt.cli.main import main
@@ -170,3 +172,26 @@ def test_a_variable_that_a_file_states_twice_is_refused(program: Path, tmp_path:
     with pytest.raises(mo.errors.DataError) as caught:
         mo.proofs.check_point(form, path)
     assert "'X1'" in str(caught.value)
+
+
+def test_a_result_is_refused_where_its_values_are_asked_for(program: Path, tmp_path: Path) -> None:
+    """The check of a point took whatever was no mapping for a path."""
+    form = mo.read(program)
+    result: Any = mo.solve(form, "highs")
+    for call in (
+        lambda: mo.proofs.check_point(form, result),
+        lambda: mo.proofs.check_point(form, None),  # type: ignore[arg-type]
+        lambda: mo.certify(form, result),
+        lambda: mo.io.write_solution(form, result, tmp_path / "x.sol"),
+    ):
+        with pytest.raises(mo.errors.InputError, check=about("values")):
+            call()
+    assert mo.proofs.check_point(form, result.values).feasible
+
+
+def test_values_of_a_solve_without_a_point_say_so(program: Path) -> None:
+    result = mo.solve(mo.read(program).with_constraint(lambda v: [v["X1"] >= 3.5]), "highs")
+    assert result.status is mo.Status.INFEASIBLE and result.values == {}
+    with pytest.raises(KeyError) as missing:
+        result.values["X1"]
+    assert "known: " not in str(missing.value)

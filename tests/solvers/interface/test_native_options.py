@@ -22,7 +22,7 @@ from marginopt.solvers.backends.pyomo import EXECUTABLES, executable_solver
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.native_options import check_native, near_options
 from marginopt.solvers.interface.solver import Solver
-from marginopt.solvers.records import Options, Status
+from marginopt.solvers.records import COMMON_OPTIONS, Options, Status
 from marginopt.solvers.registry import all_solvers, get_solver, is_installed
 from marginopt.solvers.solve import solve_problem
 
@@ -136,6 +136,17 @@ def test_the_last_part_of_a_path_and_other_spellings_are_near() -> None:
     assert near_options("zzz", known) == []
     with pytest.raises(InputError, check=about("zzz", allowed=known)):
         check_native("solver", {"zzz": 1}, known)
+
+
+@pytest.mark.parametrize(
+    ("option", "common"),
+    [
+        ("MIPGap", "tol"), ("mip_rel_gap", "tol"), ("limits/gap", "tol"), ("TimeLimit", "time_limit"), ("timeout", "time_limit"),
+        ("x0", "start"), ("warm_start", "start"), ("OutputFlag", "verbose"), ("n_jobs", "threads"), ("random_state", "seed"),
+    ],
+)  # fmt: skip
+def test_another_solver_s_name_of_a_common_option_stands_for_it(option: str, common: str) -> None:
+    assert near_options(option, [*COMMON_OPTIONS, "limits/softtime", "presolving/maxrounds"])[0] == common
 
 
 #: A misspelt option of every off-the-shelf solver, and what the message must name.
