@@ -174,8 +174,8 @@ def gap_report(
     A problem is an instance, of which the 0-1 problem is bounded at every λ, or a model as it is stated: a `Margin`, a named
     formulation, one that was changed (``with_constraint``), a form from elsewhere (``from_cvxpy``, ``read``). Of a model every
     relaxation that reads it is solved, beside it the exact solvers, without encodings or M of their own. In a mapping a name may
-    have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models, replicates
-    of one problem over which means are taken.
+    have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models or of
+    instances, replicates over which means are taken: ``{"clusters": [gaussian_clusters(50, 3, 0.5, seed=s) for s in range(9)]}``.
 
     For each instance and λ a heuristic finds an incumbent, whose objective tightens M; then every relaxation is solved, and
     every exact solver × encoding × M × seed, from that incumbent. What cannot be run (a missing package, a licence, a model
@@ -183,9 +183,10 @@ def gap_report(
 
     Parameters
     ----------
-    instances : sequence of Instance, Model or StandardForm, or mapping of name to model, function of λ, or list of models
-        Instances: two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same
-        data at several n. Values of a form that maximises are those of its negative, which the form minimises.
+    instances : sequence of Instance, Model or StandardForm, or mapping of name to instance, model, function of λ, or list
+        Instances: two classes -1, +1; taken literally: prepare them first. Names must differ; a mapping gives them. For a
+        sweep over n give the same data at several n. Values of a form that maximises are those of its negative, which the form
+        minimises.
     relaxations : sequence of Reduction or str, optional
         Objects, rx.Conic() say, or names of ``relaxations.table()``. `default_relaxations` where they are not given; of a model
         all that read it and bound its optimum.
