@@ -44,6 +44,10 @@ _EXTENDING = {
         "Nonnegative", "SecondOrder", "RotatedSecondOrder", "PSD", "Exponential", "Power", "Indicator", "Bilinear", "BoxQP",
         "SimplexQP", "StiefelProblem", "ConicProblem", "ZeroOneProblem",
     ),
+    "margin": (
+        "Loss", "Regulariser", "Domain", "Restriction", "AssemblyContext", "Assembly", "Affine", "FixedClassifier", "ConvexPiece",
+        "Conjugate",
+    ),
     "solvers": ("SolverInfo", "Backend", "Algorithm", "ProgressState", "Outcome", "Answer", "Gives", "TraceRow"),
     "relaxations": ("Relaxation", "Reduction", "Need", "Direction", "LiftedDual"),
     "instances": ("DataSet",),

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..data_names import DataNames, labelled_arrays
 from ..display import Display, Displayable, count_text
-from ..errors import InputError, UnsupportedModelError, replace_old_name, unknown_name
+from ..errors import InputError, UnsupportedModelError, checked_return, replace_old_name, unknown_name
 from .appraisal import Appraisal, ExactCost
 from .arrays import FloatArray, check_bytes
 from .decision import decided_codes
@@ -159,7 +159,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
             The form would need more than `materialise_limit` bytes; the hand-written algorithms still run.
         """
         check_bytes(self.form_bytes, f"the standard form of {self.name}")
-        form = self.compile()
+        form = checked_return(self.compile(), StandardForm, "compile", self.name)
         for label, axes in self.named_axes.items():
             form = form.with_names(label, *axes)
         return form.with_point_names(self.point_names)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, checked_return
 from .kernels.kernels import RBF, Kernel, Linear, Polynomial
 from .model import Model
 
@@ -215,7 +215,9 @@ class FormulationInfo:
             )
         chosen = self.parameter_values({} if arguments is None else arguments)
         needed = {name: arrays[name] for name in self.needs}
-        return self.model(*needed.values(), **chosen) if self.build is None else self.build(needed, chosen)
+        if self.build is None:
+            return self.model(*needed.values(), **chosen)
+        return checked_return(self.build(needed, chosen), Model, "build", self.name)
 
     def example_arrays(self, rng: np.random.Generator) -> Arrays:
         """Return the arrays of ``small``, else 12 points in the plane after a column of ones, of two or three classes."""

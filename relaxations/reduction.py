@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ..errors import InputError, MarginoptWarning, UnsupportedModelError
+from ..errors import InputError, MarginoptWarning, UnsupportedModelError, checked_return
 from ..models.arrays import FloatArray, plain_fields
 from ..models.formulations.features import first_column_is_one
 from ..models.formulations.zero_one import ZeroOneSVM
@@ -176,6 +176,7 @@ class Reduction(ABC, Generic[T]):
         Without ``target`` it is built again.
         """
         dual = self.lift(model, self.apply(model) if target is None else target, multipliers)
+        checked_return(dual, LiftedDual, "lift", self.name)
         reason = self.no_bound_reason(model)
         return replace(dual, value=float("-inf"), argument=f"no bound of the original: {reason}") if reason else dual
 

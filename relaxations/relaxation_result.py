@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite
 from typing import Any
 
-from ..errors import SolverError, UnsupportedModelError
+from ..errors import SolverError, UnsupportedModelError, checked_return
 from ..models.arrays import FloatArray
 from ..models.deadline import OutOfTimeError, deadline
 from ..models.model import Model, as_model
@@ -169,7 +170,7 @@ def relax(
     limit = inf if options.time_limit is None else options.time_limit
     try:
         with deadline(begin + limit):
-            target = reduction.apply(original)
+            target = checked_return(reduction.apply(original), (Model, StandardForm), "apply", reduction.name)
     except OutOfTimeError:
         words = f"the time limit of {limit:g} s ended while the target of {reduction.name} was made: give it a longer one"
         raise SolverError(words) from None
@@ -178,6 +179,7 @@ def relax(
     if result.values:
         with suppress(OutOfTimeError), deadline(certification_deadline(limit, begin)):
             values = reduction.recover(original, result.values)
+            checked_return(values, (Mapping, type(None)), "recover", reduction.name)
         objective = float("nan") if values is None else reduction.value(model, values)
     if result.multipliers is not None:
         lifted = reduction.lift_dual(original, result.multipliers, target)

@@ -7,11 +7,12 @@ margin violation, M the big-M constants, κ the share of points that may violate
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -32,13 +33,20 @@ from ..registry import bounding_relaxations, default_relaxations, reduction_of
 from .cells import LamChoice
 from .exact_tasks import ExactTask, ModelExactTask
 from .lam_choice import LamChoiceTask
-from .problems import HeldOut, InstanceData, InstanceProblem, ModelOfLam, ModelProblem, ReportProblem, TrainingPart
+from .problems import HeldOut, InstanceData, InstanceProblem, ModelOfLam, ModelProblem, ReportInstance, ReportProblem
 from .runner import CellStore, digest
 from .tasks import HeuristicTask, KappaTask, ModelTask, RelaxationTask, SolverTask
 
-#: A problem that a report takes: data for the 0-1 problem, a model, a function that states one at λ, or replicates of a model.
+#: A problem that a report takes: data for the 0-1 problem, a model, a function that states one at λ, or replicates.
 ProblemLike: TypeAlias = (
-    InstanceData | Model | StandardForm | ModelProblem | ModelOfLam | Callable[[float], Model] | Sequence[Model]
+    InstanceData
+    | Model
+    | StandardForm
+    | ModelProblem
+    | ModelOfLam
+    | Callable[[float], Model]
+    | Sequence[Model]
+    | Sequence[InstanceData]
 )
 #: Time limit of each solve in seconds, if none is given: a report of five instances then takes minutes.
 _SECONDS = 30.0
@@ -66,22 +74,32 @@ def split_instances_and_models(
     instances: list[InstanceData] = []
     models: list[ModelProblem | ModelOfLam] = []
     for name, problem in named_problems:
-        if isinstance(problem, InstanceData) and not isinstance(problem, Model):
-            if name not in ("", problem.name):
-                raise InputError(
-                    f"an instance keeps its own name, which is {problem.name!r}; give instances in a list", name="problems"
-                )
-            instances.append(problem)
-        else:
-            models += _stated(str(name), problem)
+        data = _named_instances(str(name), problem)
+        instances += data
+        models += [] if data else _stated(str(name), problem)
     names = [*(data.name for data in instances), *(model.name for model in models)]
-    if not names or len(set(names)) != len(names):
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated or not names:
+        fault = f"{repeated[0]!r} is the name of {names.count(repeated[0])}" if repeated else "it is empty"
         raise InputError(
-            "instances must be a non-empty list of instances with different names, or of models, which a mapping "
-            f"{{name: model}} names; they are {names}",
+            f"instances must be a non-empty list of instances with different names, or of models: {fault}; a mapping "
+            "{name: instance or model} gives names, {name: [replicates]} one to a family",
             name="instances",
         )
     return tuple(instances), tuple(models)
+
+
+def _is_instance(problem: object) -> TypeGuard[InstanceData]:
+    return isinstance(problem, InstanceData) and not isinstance(problem, Model)
+
+
+def _named_instances(name: str, problem: object) -> list[InstanceData]:
+    """Return an instance, or replicates as one family, under a name of a mapping; empty where the problem is a model."""
+    if _is_instance(problem):
+        return [problem if name in ("", problem.name) else ReportInstance.named(problem, name)]
+    if name and isinstance(problem, Sequence) and problem and all(_is_instance(one) for one in problem):
+        return [ReportInstance.named(one, f"{name}[{k}]", name) for k, one in enumerate(problem, 1)]
+    return []
 
 
 def _stated(name: str, problem: object) -> list[ModelProblem | ModelOfLam]:
@@ -95,7 +113,8 @@ def _stated(name: str, problem: object) -> list[ModelProblem | ModelOfLam]:
         return [ModelOfLam(InstanceName(name, "", {}, {}), problem)]
     if name and isinstance(problem, Sequence) and problem and all(isinstance(one, Model | StandardForm) for one in problem):
         return [ModelProblem.of(f"{name}[{k}]", as_model(one), name) for k, one in enumerate(problem, 1)]
-    raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}", name="problems")
+    unnamed = ", and lists only as {name: [replicates]}" if isinstance(problem, Sequence) and not isinstance(problem, str) else ""
+    raise InputError(f"a report takes instances, formulations and forms{unnamed}; got {type(problem).__name__}", name="problems")
 
 
 def _with_incumbent(problem: ModelProblem, reduction: Reduction[Any], w: FloatArray | None) -> ModelProblem:
@@ -183,7 +202,7 @@ def parse_held_out(
                 f"{models[0].name} has its points already: give held_out={{{models[0].name!r}: instance}} in place of a part",
                 name="held_out",
             )
-        parts = [TrainingPart.of(data, held_out, seed) for data in instances]
+        parts = [ReportInstance.training_part(data, held_out, seed) for data in instances]
         return tuple(part for part, _ in parts), {part.name: test for part, test in parts}
     columns: dict[str, int | None] = {data.name: data.X.shape[1] for data in instances}
     for model in models:

@@ -86,9 +86,14 @@ class HeldOut:
         return float(np.mean(decided_labels(scores) != np.asarray(self.y)))
 
 
+def _family(data: InstanceData) -> tuple[str, Mapping[str, float]]:
+    """Return family and parameters of an instance; empty where it has none."""
+    return (data.family, data.parameters or {}) if isinstance(data, GeneratedData) else ("", {})
+
+
 @dataclass(frozen=True, eq=False)
-class TrainingPart:
-    """The data of an instance without its held-out points, as `GeneratedData`, under the name of the instance."""
+class ReportInstance:
+    """The data of an instance, or of its part without held-out points, as `GeneratedData` under a name in the report."""
 
     X: Points
     y: Any
@@ -98,7 +103,13 @@ class TrainingPart:
     parameters: Mapping[str, float]
 
     @classmethod
-    def of(cls, data: InstanceData, fraction: float, seed: int) -> tuple[TrainingPart, HeldOut]:
+    def named(cls, data: InstanceData, name: str, family: str = "") -> ReportInstance:
+        """Return an instance under another name; its family is the given one, or its own."""
+        data_family, parameters = _family(data)
+        return cls(data.X, data.y, name, data.source, family or data_family, parameters)
+
+    @classmethod
+    def training_part(cls, data: InstanceData, fraction: float, seed: int) -> tuple[ReportInstance, HeldOut]:
         """Split an instance at random, classes in proportion, into the training part and the held-out points."""
         share = as_fraction(fraction, "held_out", 1.0)
         rows, out = split_rows(np.asarray(data.y), (1.0 - share, share), seed, True)
@@ -106,8 +117,7 @@ class TrainingPart:
         if len(np.unique(y[rows])) < len(np.unique(y)):
             raise InputError(f"held_out={fraction:g} leaves {data.name} without points of one class", name="held_out")
         description = f"{out.size} of {count_text(y.size, 'point')}, chosen by seed {seed}, classes in proportion"
-        family, parameters = (data.family, data.parameters or {}) if isinstance(data, GeneratedData) else ("", {})
-        part = cls(data.X[rows], y[rows], data.name, f"{data.source}; without {description}", family, parameters)
+        part = cls(data.X[rows], y[rows], data.name, f"{data.source}; without {description}", *_family(data))
         return part, HeldOut(data.X[out], y[out], description)
 
 
@@ -183,8 +193,7 @@ class InstanceProblem(ReportProblem):
     @classmethod
     def of(cls, data: InstanceData, lam: float, test: HeldOut | None = None) -> InstanceProblem:
         """Return the 0-1 problem on an instance at one λ, with its family and parameters if it has them."""
-        family, parameters = (data.family, data.parameters or {}) if isinstance(data, GeneratedData) else ("", {})
-        return cls(data.name, data.source, ZeroOneSVM(data.X, data.y, lam=lam), family, parameters, test)
+        return cls(data.name, data.source, ZeroOneSVM(data.X, data.y, lam=lam), *_family(data), test)
 
     def find_incumbent(self, options: Options) -> tuple[FloatArray, float]:
         """Return the heuristic's classifier and its objective."""

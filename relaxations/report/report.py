@@ -174,8 +174,8 @@ def gap_report(
     A problem is an instance, whose 0-1 problem min ||w||² + λ Σ 1{y_i x_i'w < 1} is bounded at every λ, or a model as it is
     stated: a `Margin`, a named formulation, a changed one (``with_constraint``), an imported form (``from_cvxpy``, ``read``).
     On a model every relaxation that reads it is solved, and every exact solver is run, in its own encoding. In a mapping a name
-    may have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models,
-    replicates of one problem over which means are taken.
+    may have a function of λ, ``{"fair": lambda lam: mo.ZeroOneSVM(X, y, lam).with_constraint(...)}``, or a list of models or of
+    instances, replicates over which means are taken: ``{"clusters": [gaussian_clusters(50, 3, 0.5, seed=s) for s in range(9)]}``.
 
     For each instance and λ a heuristic finds an incumbent, whose objective tightens the big-M constants M. Then every relaxation
     is solved, and every exact solver × encoding × M × seed starts from that incumbent. A solve that cannot run (a missing
@@ -184,9 +184,10 @@ def gap_report(
 
     Parameters
     ----------
-    instances : sequence of Instance, Model or StandardForm, or mapping of name to model, function of λ, or list of models
-        Instances have classes -1 and +1 and are used unchanged: prepare them first. Names must differ. For a sweep over n give
-        the same data at several n. Values of a form that maximises are those of its negative, which the form minimises.
+    instances : sequence of Instance, Model or StandardForm, or mapping of name to instance, model, function of λ, or list
+        Instances have classes -1 and +1 and are used unchanged: prepare them first. Names must differ; a mapping gives them. For
+        a sweep over n give the same data at several n. Values of a form that maximises are those of its negative, which the form
+        minimises.
     relaxations : sequence of Reduction or str, optional
         Objects, rx.Conic() say, or names of ``relaxations.table()``. By default `default_relaxations`; for a model all that read
         it and bound its optimum.

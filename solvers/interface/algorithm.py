@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
-from ...errors import UnsupportedModelError
+from ...errors import UnsupportedModelError, checked_return
 from ...models.deadline import deadline
 from ...models.kernels.threads import reserve_threads
 from ...models.model import Model
@@ -100,7 +100,11 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def init(self, view: V, options: Options, rng: np.random.Generator) -> S:
-        """Return the state before the first step; ``options.start`` holds the user's values to start from, if any."""
+        """Return the state before the first step.
+
+        ``options.start`` holds the user's values to start from, if any, and ``options.iteration_limit`` the iteration at which
+        ``advance`` is to return ``Outcome.ITERATION_LIMIT``.
+        """
 
     @abstractmethod
     def advance(self, state: S, seconds: float) -> Outcome:
@@ -145,6 +149,7 @@ class Algorithm(Solver, Generic[V, S]):
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Run until the algorithm's rule, a limit, the callback or Ctrl-C ends it.
 
+        An algorithm that does not read ``options.iteration_limit`` is stopped after the first ``advance`` that reaches it.
         The time limit counts from the start of ``init``, after `load` has loaded compiled code (or compiled it, once for a
         machine); code that is compiled later in the run counts. The point is that of ``answer`` after the last completed
         ``advance``, or after ``init`` if the callback stops the run before. There is no point if none was found, or if numbers
@@ -189,7 +194,7 @@ class Algorithm(Solver, Generic[V, S]):
         compiled_later = 0.0 if clock is None else clock.seconds - compiled
         trace, last = recorder.trace(), recorder.last
         return replace(
-            self.answer(state),
+            checked_return(self.answer(state), Answer, "answer", self.info.name),
             status=status,
             native_status=(status if outcome is Outcome.RUNNING else outcome).name.lower(),
             objective=last.objective if np.isfinite(last.objective) else None,
@@ -206,23 +211,31 @@ class Algorithm(Solver, Generic[V, S]):
         """Advance until the algorithm's rule, a limit, the callback or Ctrl-C ends the run."""
         outcome = Outcome.RUNNING
         shortest = options.trace_every is not None and not self._rows_by(1)
-        status = Status.INTERRUPTED if recorder.record_progress(self.measure(state)) else None
+        longest = _SHORT if shortest or options.iteration_limit is not None else ADVANCE_SECONDS
+        status = Status.INTERRUPTED if recorder.record_progress(self._progress(state)) else None
         while status is None:
-            outcome = self.advance(state, _budget(options, start, shortest))
-            stop = recorder.record_progress(self.measure(state))
+            outcome = self.advance(state, _budget(options, start, longest))
+            checked_return(outcome, Outcome, "advance", self.info.name)
+            progress = self._progress(state)
+            stop = recorder.record_progress(progress)
+            if not shortest:  # under an iteration limit calls double, so that the first one does not go far beyond it
+                longest = min(2.0 * longest, ADVANCE_SECONDS)
             if outcome is not Outcome.RUNNING:
                 status = _STATUS_OF_OUTCOME[outcome]
             elif interrupted.is_set() or stop:
                 status = Status.INTERRUPTED
+            elif options.iteration_limit is not None and progress.iteration >= options.iteration_limit:
+                status = Status.ITERATION_LIMIT
             elif options.time_limit is not None and time.perf_counter() - start >= options.time_limit:
                 status = Status.TIME_LIMIT
         return status, outcome
 
+    def _progress(self, state: S) -> ProgressState:
+        return checked_return(self.measure(state), ProgressState, "measure", self.info.name)
 
-def _budget(options: Options, start: float, shortest: bool) -> float:
-    if shortest:
-        return _SHORT
+
+def _budget(options: Options, start: float, longest: float) -> float:
     if options.time_limit is None:
-        return ADVANCE_SECONDS
+        return longest
     remaining = options.time_limit - (time.perf_counter() - start)
-    return float(np.clip(remaining, _SHORT, ADVANCE_SECONDS))
+    return float(np.clip(remaining, _SHORT, longest))

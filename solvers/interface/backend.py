@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError, UnsupportedModelError
+from ...errors import UnsupportedModelError, checked_return
 from ...models.arrays import BoolArray, FloatArray, materialise_limit
 from ...models.deadline import OutOfTimeError
 from ...models.model import Model
@@ -267,10 +267,7 @@ class Backend(Solver):
             if not isinstance(timeout, CallTimeout):  # the time limit passed before the library's call
                 raise
             answer = self._left(timeout, time.perf_counter() - begin - built)
-        if not isinstance(answer, Answer):
-            raise InputError(
-                f"solve_form of {self.info.name} must return an Answer; it returned a {type(answer).__name__}", name="solve_form"
-            )
+        answer = checked_return(answer, Answer, "solve_form", self.info.name)
         if answer.solve_seconds == answer.build_seconds == 0.0:  # a backend that times nothing
             answer = replace(answer, solve_seconds=time.perf_counter() - begin - built)
         return replace(

@@ -13,7 +13,7 @@ import enum
 import functools
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import Any, ClassVar
@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...display import count_text
+from ...errors import InputError
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
@@ -334,9 +335,14 @@ class SolverInfo:
     integrality : tuple of str and float
         The native option of the tolerance on integers, empty if there is none, and its value here (backends that read integers).
     reference : str
-        Publication that describes the method.
+        Publication that describes the method; the laws ask for one where there is no ``package``.
     implementation : str
         "package.module:Class" of the solver that a `DeferredSolver` imports; empty if the class itself holds the record.
+
+    Raises
+    ------
+    InputError
+        ``reads``, ``views`` or ``gives`` hold something of another type, such as names.
     """
 
     name: str
@@ -360,6 +366,16 @@ class SolverInfo:
     integrality: tuple[str, float] = ("", 1e-6)
     reference: str = ""
     implementation: str = ""
+
+    def __post_init__(self) -> None:
+        for name, kind, container in (("reads", Feature, frozenset), ("gives", Gives, frozenset), ("views", type, tuple)):
+            values = getattr(self, name)
+            listed = isinstance(values, Iterable) and not isinstance(values, str)
+            wrong = [one for one in values if not isinstance(one, kind)] if listed else [values]
+            if wrong:
+                noun = "types" if kind is type else f"{kind.__name__}: {', '.join(kind.__members__)}"
+                raise InputError(f"{name} of the solver {self.name!r} must be a set of {noun}; it has {wrong[0]!r}", name=name)
+            object.__setattr__(self, name, container(values))
 
     def missing_view_reason(self, model: Model) -> str | None:
         """Return the reason why an algorithm with this record cannot read the model (no common view); None if it can."""

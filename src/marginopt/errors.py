@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+#: The type of what a method returned.
+T = TypeVar("T")
 
 __all__ = [
     "ClusterError",
@@ -28,10 +31,35 @@ __all__ = [
     "TooLargeError",
     "UnsupportedModelError",
     "WriteError",
+    "checked_return",
     "near_names",
     "plain_scalars",
     "unknown_name",
 ]
+
+
+def checked_return(value: T, kind: type[Any] | tuple[type[Any], ...], method: str, owner: str) -> T:
+    """Return what a method of an extension returned.
+
+    Parameters
+    ----------
+    value : object
+        What it returned.
+    kind : type or tuple of type
+        What it must return.
+    method, owner : str
+        Names of the method and of the solver, formulation or relaxation that has it.
+
+    Raises
+    ------
+    InputError
+        The value is of another type.
+    """
+    if isinstance(value, kind):
+        return value
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    words = " or ".join("None" if one is type(None) else f"a value of type {one.__name__}" for one in kinds)
+    raise InputError(f"{method} of {owner} must return {words}; it returned one of type {type(value).__name__}", name=method)
 
 
 def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:

@@ -1,14 +1,16 @@
 """The group ``mo.margin``: losses, regularisers, domains and restrictions, the parts of which `Margin` composes a problem.
 
-The functions `at_most`, `error_budget`, `fixed`, `keep` and `parity` make restrictions.
+The functions `at_most`, `error_budget`, `fixed`, `keep` and `parity` make restrictions. `Assembly`, `Affine`, `AssemblyContext`,
+`FixedClassifier`, `ConvexPiece` and `Conjugate` are what methods of a part of one's own take and return.
 
 >>> import marginopt as mo
 >>> model = mo.Margin(X, y, loss="ramp", regulariser=mo.margin.L1(0.1), subject_to=[mo.parity(groups, 0.01)])  # doctest: +SKIP
 """
 
+from .models.formulations.margin.assembly import Affine, Assembly
 from .models.formulations.margin.conic_losses import Conic, StrongestConic
 from .models.formulations.margin.level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
-from .models.formulations.margin.loss import Loss
+from .models.formulations.margin.loss import Conjugate, ConvexPiece, Loss
 from .models.formulations.margin.margin_losses import (
     EpsilonInsensitive,
     HardMargin,
@@ -20,7 +22,7 @@ from .models.formulations.margin.margin_losses import (
     ZeroOne,
 )
 from .models.formulations.margin.model import Margin
-from .models.formulations.margin.part import Box, Domain, Increasing, Integers, Reals, Signs
+from .models.formulations.margin.part import AssemblyContext, Box, Domain, FixedClassifier, Increasing, Integers, Reals, Signs
 from .models.formulations.margin.parts_by_name import at_most, error_budget, fixed, keep, parity
 from .models.formulations.margin.piecewise_losses import PiecewiseLinear, PiecewiseQuadratic
 from .models.formulations.margin.regularisers import (
@@ -52,8 +54,13 @@ __all__ = [
     "L0",
     "L0L1",
     "L1",
+    "Affine",
+    "Assembly",
+    "AssemblyContext",
     "Box",
     "Conic",
+    "Conjugate",
+    "ConvexPiece",
     "CountParity",
     "Domain",
     "ElasticNet",
@@ -62,6 +69,7 @@ __all__ = [
     "ErrorBudget",
     "ExponentialLoss",
     "Fixed",
+    "FixedClassifier",
     "GroupL1",
     "HardMargin",
     "Hat",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,13 @@ def test_a_log_of_other_data(tmp_path: Path) -> None:
     X[5, 2] = np.nextafter(X[5, 2], 9.0)
     refused = check_proof(tmp_path / "log", mo.ZeroOneSVM(X, y, 1.0, intercept="free"))
     assert "another problem" in refused.message and "nan" not in str(refused)
+
+
+def test_an_answer_without_logs() -> None:
+    answer = mo.questions.audit_fairness([1, 1, 0, 0], [0, 0, 0, 0], [[0.0], [1.0], [2.0], [3.0]])
+    report = replace(answer, bound=0.125).check()
+    assert not report.valid
+    assert report.message == "no log proves the stated bound 0.125: ask with proof="
 
 
 def test_a_multiplier_of_a_point_that_is_not_deleted(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import marginopt as mo
 from marginopt import margin
 from marginopt.conformance.laws import LawVerdict, State
-from marginopt.errors import DataError, ExtensionError, MarginoptError, MissingPackageError
+from marginopt.errors import DataError, ExtensionError, MarginoptError, MissingPackageError, checked_return
 from marginopt.extensions import _EntryPoint
 from marginopt.instances import Instance
 from marginopt.models.formulations import FormulationInfo, get_formulation
@@ -181,6 +181,30 @@ SENTENCES: list[tuple[Callable[[], object], str]] = [
     (lambda: mo.models.NonparallelSVM(X, Y, 1, loss="capped").program, "is not convex, so the problem is no convex one"),
     (lambda: relax(mo.RampSVM(X, Y), "conic"), "it relaxes a ZeroOneSVM, and its optimum bounds nothing of a RampSVM"),
     (lambda: mo.gap_report([]), "instances must be a non-empty list of instances with different names, or of models"),
+    (
+        lambda: mo.gap_report([Instance(X, Y, name="toy")] * 2),
+        "models: 'toy' is the name of 2; a mapping {name: instance or model} gives names, {name: [replicates]} one to a family",
+    ),
+    (
+        lambda: mo.gap_report([[HINGE]]),
+        "takes instances, formulations and forms, and lists only as {name: [replicates]}; got list",
+    ),  # type: ignore[list-item]
+    (
+        lambda: margin.Assembly("a").variables("w", 2) + np.ones(3),
+        "expressions of 2 rows take one number, or 2; got ndarray, shape (3,)",
+    ),
+    (
+        lambda: np.ones(3) @ margin.Assembly("a").variables("w", 2),
+        "a matrix times these expressions needs 2 columns; its shape is (1, 3)",
+    ),
+    (
+        lambda: checked_return(3, (mo.Model, type(None)), "apply", "mine"),
+        "apply of mine must return a value of type Model or None; it returned one of type int",
+    ),
+    (
+        lambda: mo.solvers.SolverInfo("mine", "mine", views="BoxQP"),  # type: ignore[arg-type]
+        "views of the solver 'mine' must be a set of types; it has 'BoxQP'",
+    ),
     (
         lambda: mo.gap_report([Instance(X, Y, name="toy")], start={}),
         "start is for one solve; every solver of a report starts from",

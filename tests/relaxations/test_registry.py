@@ -194,3 +194,13 @@ def test_a_bound_above_a_feasible_point_is_no_bound() -> None:
     report = gap_report({"m": model}, [TenfoldHinge(), "conic"], exact=["zero-one-bb"], time_limit=5, progress=False)
     refuted = next(cell for cell in report.relaxations if cell.relaxation == TenfoldHinge().name)
     assert refuted.caveat and not refuted.bounds_optimum and not report.contradictions
+
+
+@pytest.mark.parametrize(
+    ("method", "value"), [("apply", 3), ("apply", None), ("lift", 5.0), ("recover", np.ones(3)), ("recover", "w")]
+)
+def test_a_reduction_whose_method_returns_another_type(method: str, value: object) -> None:
+    broken = type("Broken", (Hinge,), {method: lambda self, *arguments: value})(1.0)
+    with pytest.raises(InputError) as error:
+        relax(ZeroOneSVM(*data()), broken, "clarabel")
+    assert error.value.name == method

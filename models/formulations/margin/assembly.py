@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from ....errors import InputError
 from ...arrays import FloatArray
@@ -30,7 +31,15 @@ class Affine:
         The constant of each expression.
     plain : str
         The block's label if the expressions are one block unchanged; else empty.
+
+    Notes
+    -----
+    ``+`` and ``-`` take expressions of as many rows, an array with a number for each row, or a number; ``*`` takes numbers;
+    ``A @`` takes a matrix, or a vector for one row. Other shapes are an `InputError`.
     """
+
+    #: Arrays leave their operators with expressions to this class.
+    __array_ufunc__: ClassVar[None] = None
 
     terms: Mapping[str, CSRRows]
     constant: FloatArray
@@ -41,9 +50,14 @@ class Affine:
         """Return the number of expressions."""
         return int(self.constant.size)
 
-    def __add__(self, other: Affine | FloatArray | float) -> Affine:
+    def __add__(self, other: Affine | ArrayLike) -> Affine:
         if not isinstance(other, Affine):
-            return Affine(self.terms, self.constant + other)
+            return Affine(self.terms, self.constant + self._per_row(other))
+        if other.rows != self.rows:
+            raise InputError(
+                f"expressions of {self.rows} and of {other.rows} rows have no sum; np.ones((n, 1)) @ expression repeats one row, "
+                "expression.at(rows) selects rows"
+            )
         merged = dict(self.terms)
         for label, entries in other.terms.items():
             merged[label] = CSRRows.from_matrix(merged[label].csr + entries.csr) if label in merged else entries
@@ -52,12 +66,40 @@ class Affine:
     def __neg__(self) -> Affine:
         return Affine({label: -entries for label, entries in self.terms.items()}, -self.constant + 0.0)
 
-    def __sub__(self, other: Affine | FloatArray | float) -> Affine:
-        return self + (-other)
+    def __sub__(self, other: Affine | ArrayLike) -> Affine:
+        return self + (-other if isinstance(other, Affine) else -self._per_row(other))
 
-    def scaled(self, factors: FloatArray | float) -> Affine:
+    def __radd__(self, other: ArrayLike) -> Affine:
+        return self + other
+
+    def __rsub__(self, other: ArrayLike) -> Affine:
+        return -self + other
+
+    def __mul__(self, factors: ArrayLike) -> Affine:
+        return self.scaled(factors)
+
+    def __rmul__(self, factors: ArrayLike) -> Affine:
+        return self.scaled(factors)
+
+    def __rmatmul__(self, matrix: Any) -> Affine:
+        matrix = matrix if sp.issparse(matrix) else np.atleast_2d(np.asarray(matrix, dtype=np.float64))
+        if matrix.ndim != 2 or matrix.shape[1] != self.rows:
+            raise InputError(f"a matrix times these expressions needs {self.rows} columns; its shape is {matrix.shape}")
+        return self.premultiplied(matrix)
+
+    def _per_row(self, numbers: ArrayLike) -> FloatArray:
+        """Return a number for each row."""
+        try:
+            return np.broadcast_to(np.asarray(numbers, dtype=np.float64), self.constant.shape)
+        except (TypeError, ValueError) as error:
+            shape = f", shape {np.shape(numbers)}" if isinstance(numbers, np.ndarray | list | tuple) else ""
+            raise InputError(
+                f"expressions of {self.rows} rows take one number, or {self.rows}; got {type(numbers).__name__}{shape}"
+            ) from error
+
+    def scaled(self, factors: ArrayLike) -> Affine:
         """Return the expressions, each times its factor."""
-        factors = np.broadcast_to(np.asarray(factors, dtype=np.float64), self.constant.shape)
+        factors = self._per_row(factors)
         return Affine({label: entries.scale_rows(factors) for label, entries in self.terms.items()}, self.constant * factors)
 
     def at(self, rows: Any) -> Affine:

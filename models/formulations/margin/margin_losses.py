@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
-from ...statement import Line
+from ...statement import Line, plus, times
 from ...views import LinearLoss, PiecewiseLinearLoss, ZeroOneProblem
 from .assembly import Affine, Assembly
 from .loss import Conjugate, ConvexPiece, HingeConjugate, Loss, ResidualConjugate, ResidualLoss
@@ -164,10 +164,8 @@ class Ramp(Loss):
 
     def cost_line(self) -> Line:
         """Return the printed Σ c_i (h/d)(ξ_i + d z_i)."""
-        slope = f"{self.height / self.width:g}"
-        return Line(
-            f"sum_i c_i ({slope} xi_i + {self.height:g} z_i)", rf"\textstyle\sum_i c_i({slope}\,\xi_i + {self.height:g}\,z_i)"
-        )
+        cost = plus(times(self.height / self.width, Line("xi_i", r"\xi_i")), times(self.height, Line("z_i", "z_i")))
+        return Line(f"sum_i c_i ({cost.text})", rf"\textstyle\sum_i c_i({cost.latex})")
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of slack and switch."""

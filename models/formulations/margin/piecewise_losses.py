@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,11 @@ from .part import AssemblyContext, FixedClassifier, as_numbers
 
 #: Relative difference of the products that compare two slopes which is rounding.
 _STRAIGHT = 1e-15
+
+
+def _listed(numbers: Iterable[float]) -> str:
+    """Return numbers as a printed tuple."""
+    return f"({', '.join(f'{number + 0.0:g}' for number in numbers)})"
 
 
 @dataclass(frozen=True)
@@ -193,12 +199,13 @@ class PiecewiseLinear(Loss):
             )
             return tuple(Line(f"tau_i >= {row.text}", rf"\tau_i \ge {row.latex}", f"segment {k}") for k, row in enumerate(rows))
         shown = ", ".join(f"{m:g}" for m in ends[:-1, 1])
+        s, t = _listed(slopes), _listed(intercepts)
         return (
             Line("y_i x_i'w = sum_k m_ik", r"y_i x_i^\top w = \textstyle\sum_k m_{ik}", "whole"),
             Line("sum_k d_ik = 1, d in {0, 1}", r"\textstyle\sum_k\delta_{ik} = 1,\ \delta\in\{0,1\}", "one segment"),
             Line(
-                f"m_ik between the ends of segment k times d_ik; they meet at {shown}",
-                rf"a_k\delta_{{ik}} \le m_{{ik}} \le b_k\delta_{{ik}},\ b = ({shown},\infty)",
+                f"m_ik between the ends of segment k times d_ik; they meet at {shown}; s = {s}, t = {t}",
+                rf"a_k\delta_{{ik}} \le m_{{ik}} \le b_k\delta_{{ik}},\ b = ({shown},\infty),\ s = {s},\ t = {t}",
                 "segment 0 from, segment 0 to, ...",
             ),
         )
@@ -298,19 +305,25 @@ class PiecewiseQuadratic(Loss):
 
     def cost_line(self) -> Line:
         """Return the printed costs of the steps."""
-        return Line(
-            "sum_i c_i (f(t_1) + sum_k a_k d_ik^2 + s_k d_ik)",
-            r"\textstyle\sum_i c_i\bigl(f(t_1)+\sum_k a_k d_{ik}^2 + s_k d_{ik}\bigr)",
-        )
+        first = np.polyval(self.pieces[0], self.breakpoints[0])
+        steps = Line("sum_k (a_k d_ik^2 + s_k d_ik)", r"\sum_k (a_k d_{ik}^2 + s_k d_{ik})")
+        inner = plus(Line(f"{first:g}", f"{first:g}") if first else Line("", ""), steps)
+        return Line(f"sum_i c_i ({inner.text})", rf"\textstyle\sum_i c_i\bigl({inner.latex}\bigr)")
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed steps."""
         t = f"{self.breakpoints[0]:g}"
+        starts, signs = [self.breakpoints[0], *self.breakpoints], [-1.0, *np.ones(len(self.breakpoints))]
+        slopes = [sign * (2.0 * a * start + b) for (a, b, _), start, sign in zip(self.pieces, starts, signs, strict=True)]
+        breakpoints, squares, slopes_shown = map(_listed, (self.breakpoints, [a for a, _, _ in self.pieces], slopes))
         return (
             Line(
                 f"y_i x_i'w = {t} - d_i0 + sum_(k > 0) d_ik",
                 rf"y_i x_i^\top w = {t} - d_{{i0}} + \textstyle\sum_{{k>0}} d_{{ik}}",
                 "walked",
             ),
-            Line("0 <= d_ik <= t_(k+1) - t_k", r"0 \le d_{ik} \le t_{k+1} - t_k"),
+            Line(
+                f"0 <= d_ik <= t_(k+1) - t_k; t = {breakpoints}, a = {squares}, s = {slopes_shown}",
+                rf"0 \le d_{{ik}} \le t_{{k+1}} - t_k,\ t = {breakpoints},\ a = {squares},\ s = {slopes_shown}",
+            ),
         )

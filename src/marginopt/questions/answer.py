@@ -261,6 +261,8 @@ class Answer(Displayable, Generic[E]):
         sign = 1.0 if self.question.sense == "maximum" else -1.0
         if not message and not sign * self.bound >= sign * bound - scale:
             message = f"the logs prove {bound:.12g}, not the stated bound {self.bound:.12g}"
+            if not self.logs:
+                message = f"no log proves the stated bound {self.bound:.12g}: ask with proof="
         if not message and not (value == self.value or abs(value - self.value) <= scale):
             message = f"the evidence has the value {value:.12g}, not {self.value:.12g}"
         message = message or self.question.objection(self.evidence, bounds)

@@ -191,3 +191,20 @@ def test_relaxations_by_name_are_the_objects() -> None:
 def test_what_cannot_be_asked(asked: dict[str, Any], name: str) -> None:
     with pytest.raises(InputError, check=about(name)):
         report(**asked)
+
+
+def test_a_mapping_names_instances_and_replicates() -> None:
+    draws = [mo.instances.gaussian_clusters(12, 2, 0.7, seed=seed) for seed in range(3)]
+    gaps = gap_report({"one": draws[0], "set": draws[1:]}, [BigM("zero")], exact=None, progress=False)
+    assert [(c.instance, c.family) for c in gaps.instances] == [("one", draws[0].family), ("set[1]", "set"), ("set[2]", "set")]
+    assert len({c.objective for c in gaps.instances}) == 3
+
+
+def test_draws_of_one_name_in_a_list() -> None:
+    draws = [mo.instances.gaussian_clusters(12, 2, 0.7, seed=seed) for seed in range(2)]
+    with pytest.raises(InputError) as error:
+        gap_report(draws, [BigM("zero")], exact=None, progress=False)
+    assert error.value.name == "instances"
+    with pytest.raises(InputError) as error:
+        gap_report([draws], [BigM("zero")], exact=None, progress=False)
+    assert error.value.name == "problems"

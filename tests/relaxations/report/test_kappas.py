@@ -60,3 +60,8 @@ def test_every_blank_has_its_reason(count: int) -> None:
 def test_what_did_not_run_or_cannot_be() -> None:
     assert why(KappaCell("a", 0.1, 2, "mosek", reason="no licence")) == "not run: no licence"
     assert "no point, no gap and no rank" in why(KappaCell("a", 0.0, 0, "clarabel", status="infeasible"))
+
+
+def test_the_printed_report_has_the_sweep() -> None:
+    printed = [c.key for c in KAPPA_COLUMNS if c.in_text]
+    assert printed == ["instance", "kappa", "bound", "kind", "zeta", "gap", "rank_ratio", "status", "seconds"]

@@ -14,7 +14,7 @@ from facts import about
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.relaxations import BigM, Conic, Continuous, GapReport, gap_report
-from marginopt.relaxations.report.problems import TrainingPart
+from marginopt.relaxations.report.problems import ReportInstance
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -78,11 +78,11 @@ def test_functions_of_lam_are_stated_at_every_one_and_at_the_chosen_one(tmp_path
 
 def test_held_out_points_are_disjoint_seeded_and_fit_nothing() -> None:
     data = Points(*clouds(4, 30))
-    part, test = TrainingPart.of(data, 0.3, 7)
+    part, test = ReportInstance.training_part(data, 0.3, 7)
     rows = np.vstack([part.X, test.X])
     assert test.X.shape[0] == 9 and sorted(map(tuple, rows)) == sorted(map(tuple, data.X))
-    assert np.array_equal(TrainingPart.of(data, 0.3, 7)[1].X, test.X) and not np.array_equal(
-        TrainingPart.of(data, 0.3, 8)[1].X, test.X
+    assert np.array_equal(ReportInstance.training_part(data, 0.3, 7)[1].X, test.X) and not np.array_equal(
+        ReportInstance.training_part(data, 0.3, 8)[1].X, test.X
     )
     first = report([data], held_out=0.3, seed=7, exact="zero-one-bb")
     flipped = data.y.copy()

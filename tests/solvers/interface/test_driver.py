@@ -19,7 +19,7 @@ from marginopt.models.model import Model
 from marginopt.solvers.interface import recorder
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
 from marginopt.solvers.interface.recorder import ProgressState
-from marginopt.solvers.interface.solver import SolverInfo
+from marginopt.solvers.interface.solver import Gives, SolverInfo
 from marginopt.solvers.records import Answer, Options, Status, Trace, TraceRow, relative_gap
 from marginopt.solvers.solve import solve_problem
 
@@ -327,3 +327,56 @@ def test_trace_access() -> None:
         trace.column("step")
     assert repr(Trace()) == "Trace(empty)"
     assert "2 rows; last: iteration 1" in repr(trace)
+
+
+@dataclass(frozen=True)
+class Tireless(Counter):
+    """Steps until its budget ends, and reads no limit of iterations."""
+
+    def advance(self, state: State, seconds: float) -> Outcome:
+        """Many steps."""
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            state.calls += 1
+        return Outcome.RUNNING
+
+
+def test_the_driver_stops_at_the_iteration_limit(problem: Model) -> None:
+    raw = Tireless().run(problem, Options(iteration_limit=20, time_limit=60.0))
+    assert raw.status is Status.ITERATION_LIMIT
+    assert raw.native_status == "iteration_limit"
+    raw = Counter(steps=100, end=Outcome.CONVERGED).run(problem, Options(iteration_limit=20))
+    assert (raw.status, raw.iterations) == (Status.ITERATION_LIMIT, 20)
+    assert Counter.seen[-1].budgets[:3] == pytest.approx([1e-4, 2e-4, 4e-4])
+
+
+@pytest.mark.parametrize(("method", "value"), [("advance", "done"), ("measure", (1, 2.0, 1.0)), ("answer", np.ones(3))])
+def test_a_method_that_returns_another_type(problem: Model, method: str, value: object) -> None:
+    broken = type("Broken", (Counter,), {method: lambda self, *arguments: value})
+    with pytest.raises(InputError) as error:
+        solve_problem(problem, broken(), Options())
+    assert error.value.name == method
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("reads", {"quadratic"}),
+        ("reads", "quadratic"),
+        ("gives", ["duals"]),
+        ("views", "BoxQP"),
+        ("views", SimplexQP),
+        ("gives", 3),
+    ],
+)
+def test_a_record_holds_members_and_types(name: str, values: Any) -> None:
+    with pytest.raises(InputError) as error:
+        SolverInfo(name="mine", summary="mine", **{name: values})
+    assert error.value.name == name
+
+
+def test_a_record_takes_any_set() -> None:
+    info = SolverInfo(name="mine", summary="mine", views=[SimplexQP], gives={Gives.DUALS})  # type: ignore[arg-type]
+    assert info.views == (SimplexQP,)
+    assert info.gives == frozenset({Gives.DUALS})
+    assert hash(info) is not None
