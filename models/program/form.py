@@ -868,8 +868,8 @@ class StandardForm(Displayable, ExportMethods):
     def _unknown_value(self, name: object, noun: str) -> InputError:
         """Return the error for a value whose name no block and no variable has, with the nearest names."""
         labels = [block.label for block in self.blocks]
-        near = near_names(str(name), [*labels, *(entry for block in self.blocks for entry in block.names())])
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        suggestions = near_names(str(name), [*labels, *(entry for block in self.blocks for entry in block.names())])
+        hint = f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""
         message = f"{noun}: the form has no block {name!r}; it has {', '.join(labels)}, and no variable of that name{hint}"
         return InputError(message, name=str(name), allowed=labels)
 
