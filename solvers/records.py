@@ -457,11 +457,11 @@ class Options:
             object.__setattr__(self, name, bool(value))
         if not isinstance(self.native, Mapping):
             raise InputError(f"native must map names of options to values; it is a {type(self.native).__name__}", name="native")
-        if self.start is not None and not isinstance(self.start, Mapping):
-            file_advice = ": read_solution(model, path).values reads it" if isinstance(self.start, str | os.PathLike) else ""
+        start: object = self.start
+        if start is not None and not isinstance(start, Mapping):
+            file_advice = ": read_solution(model, path).values reads it" if isinstance(start, str | os.PathLike) else ""
             raise InputError(
-                "start must map labels of variables to arrays, as result.values does; it is a "
-                f"{type(self.start).__name__}{file_advice}",
+                f"start must map labels of variables to arrays, as result.values does; it is a {type(start).__name__}{file_advice}",
                 name="start",
             )
         if self.log_file is not None:
