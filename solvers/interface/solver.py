@@ -373,7 +373,7 @@ class SolverInfo:
             listed = isinstance(values, Iterable) and not isinstance(values, str)
             wrong = [one for one in values if not isinstance(one, kind)] if listed else [values]
             if wrong:
-                noun = "types" if kind is type else f"{kind.__name__}: {', '.join(kind.__members__)}"
+                noun = f"{kind.__name__}: {', '.join(kind.__members__)}" if issubclass(kind, enum.Enum) else "types"
                 raise InputError(f"{name} of the solver {self.name!r} must be a set of {noun}; it has {wrong[0]!r}", name=name)
             object.__setattr__(self, name, container(values))
 
