@@ -461,7 +461,8 @@ class Options:
         if start is not None and not isinstance(start, Mapping):
             file_advice = ": read_solution(model, path).values reads it" if isinstance(start, str | os.PathLike) else ""
             raise InputError(
-                f"start must map labels of variables to arrays, as result.values does; it is a {type(start).__name__}{file_advice}",
+                "start must map labels of variables to arrays, as result.values does; "
+                f"it is a {type(start).__name__}{file_advice}",
                 name="start",
             )
         if self.log_file is not None:
