@@ -368,12 +368,15 @@ class SolverInfo:
     implementation: str = ""
 
     def __post_init__(self) -> None:
-        for name, kind, container in (("reads", Feature, frozenset), ("gives", Gives, frozenset), ("views", type, tuple)):
+        features, kinds = (f"{kind.__name__}: {', '.join(kind.__members__)}" for kind in (Feature, Gives))
+        checks: tuple[tuple[str, type[Any], str, type[Any]], ...] = (
+            ("reads", Feature, features, frozenset), ("gives", Gives, kinds, frozenset), ("views", type, "types", tuple),
+        )  # fmt: skip
+        for name, kind, noun, container in checks:
             values = getattr(self, name)
             listed = isinstance(values, Iterable) and not isinstance(values, str)
             wrong = [one for one in values if not isinstance(one, kind)] if listed else [values]
             if wrong:
-                noun = f"{kind.__name__}: {', '.join(kind.__members__)}" if issubclass(kind, enum.Enum) else "types"
                 raise InputError(f"{name} of the solver {self.name!r} must be a set of {noun}; it has {wrong[0]!r}", name=name)
             object.__setattr__(self, name, container(values))
 
