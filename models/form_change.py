@@ -65,7 +65,10 @@ class Change(ABC):
         """
 
     def cutoff(self, before: float, loss_bounded_variables: tuple[int, ...]) -> float:
-        """Return `Model.cutoff` after the change: as before if the change only restricts, -inf (unknown) if it changes the cost.
+        """Return the cutoff after the change: as before if the change only restricts, -inf (unknown) if it changes the cost.
+
+        The cutoff is the objective up to which the form contains every point (`Model.cutoff`): big-M constants that follow from a
+        known point may cut off costlier ones. It is +inf if the form contains all points.
 
         Parameters
         ----------

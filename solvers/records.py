@@ -405,7 +405,7 @@ class Options:
     iteration_limit, node_limit : int, optional
         Largest numbers of iterations, and of nodes of a tree search.
     memory_limit : float, optional
-        Largest memory, in bytes.
+        Largest memory, in bytes; 1e18 and more are no limit.
     trace_every : int, optional
         Iterations between two rows of the trace, at least; with 1 the trace has every row that the solver reports, some 300 bytes
         each. By default rows are taken by time and thinned to at most 4,096.

@@ -36,7 +36,7 @@ _CONES_OF_ROWS = frozenset({Feature.SECOND_ORDER, Feature.ROTATED})
 
 #: Words of writers for a program without a name.
 _NO_NAMES = frozenset({"", "(null)", "blank", "model", "noname", "none", "unknown", "unnamed"})
-#: Characters of a program's name that are kept.
+#: Number of characters of a program's name that are kept.
 _LONGEST_NAME = 80
 
 #: A number as files have it, in ASCII digits; FORTRAN writes exponents with D.

@@ -63,8 +63,8 @@ class ZeroOneSVM(MarginViolationModel):
     gamma : array_like (n,), optional
         γ ≥ 0 with I - Σ γ_i x_i x_i' ≻ 0, for the strengthened encoding; `relaxations.strengthen` finds the best one, γ*.
     rows : {"bigm", "cone"}
-        What *every* point has in the strengthened encoding, whatever its γ_i: the row with M_i, or its cones, whose cost γ_i may
-        be 0.
+        Constraint of the strengthened encoding that makes z_i = 1 for a violated point. Every point has it, since a γ_i near 0
+        alone does not enforce it: "bigm" is a row with M_i, "cone" the point's cones, even where γ_i = 0.
     incumbent : array_like (p,), optional
         A classifier; its objective counts as a feasible value UB, and `start` is its point.
     kappa : float, optional
@@ -111,7 +111,9 @@ class ZeroOneSVM(MarginViolationModel):
     kernel: Kernel | Images | None = None
 
     name = "ZeroOneSVM"
+    #: New names of parameters by their old ones.
     renamed: ClassVar[Mapping[str, str]] = {"M": "big_m"}
+    #: Meaning of the multipliers of a constraint, by its label.
     meanings: ClassVar[Mapping[str, str]] = {
         "margin": "integer variables: no multipliers; z_i = 1 marks the points whose margin is given up",
     }

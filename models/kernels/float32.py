@@ -27,7 +27,7 @@ _FEATURES = 8192
 class SparseProducts:
     """Inner products of some sparse points with all points X, as dense rows X[i] X', computed feature by feature.
 
-    A row costs one addition for each point that shares a feature, feature by feature: on average n Σ_f q_f² if a share q_f of
+    A row costs one addition for each pair of a feature of x_i and a point that has it: on average n Σ_f q_f² if a share q_f of
     the n points has feature f. If the rows of a group of `LANES` points cost several times the number n Σ_f q_f of stored
     numbers of X, these points are made dense, and one pass over X computes all their products. The choice is made for each
     group, since support vectors often have more features than other points.

@@ -16,7 +16,8 @@ within the error bound of s_j. If d < 1 bounds the solutions of A y = s for all 
 (Jansson, *Rigorous lower and upper bounds in linear programming*, 2004, encloses a basic solution; here there is no basis.)
 
 *Singleton equations.* An equation with a single move (of a slack in its own row, for instance) determines it: y_k = s_j/A_jk. The
-other equations B y' = s' - C y_k, y' the other moves, have fewer rows and columns. For a hinge loss they are one a feature.
+other equations B y' = s' - C y_k, y' the other moves, have fewer rows and columns. For a hinge loss one equation for each feature
+remains.
 
 *A bound of ||y||.* The least-norm solution of B y' = t has ||y'||² = t'(BB')⁻¹t ≤ Σ t_j²/ℓ_j once BB' ⪰ diag(ℓ) is verified,
 rounding errors included (`models.program.convexity`).

@@ -104,7 +104,7 @@ class Mosek(Backend):
             return self._solve(task, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Change the differing parts of the task in place."""
+        """Return the answer of the kept task, of which the parts that differ are changed in place."""
         begin = time.perf_counter()
 
         def build() -> Any:

@@ -227,7 +227,7 @@ def certify(
     multipliers: Mapping[str, FloatArray] | None = None,
     reduced: FloatArray | None = None,
 ) -> Certificate:
-    """Return the certificate of a point of a formulation or a form, recomputed from the data without any claim.
+    """Return the certificate of a point of a formulation or a form, recomputed from the data; no claim of a solver is used.
 
     Objective and bound are in the program's own sense: of one that is maximised, the bound is an upper one.
 

@@ -111,7 +111,7 @@ class DualCheck:
     """Comparison of multipliers with difference quotients of the optimum."""
 
     rows: tuple[DualRow, ...]  #: the rows compared
-    step: float  #: change of a right-hand side g_i, relative to 1 + |g_i|
+    step: float  #: change of a row's constant g_i, relative to 1 + |g_i|
 
     @property
     def agrees(self) -> bool:

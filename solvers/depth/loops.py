@@ -34,7 +34,7 @@ from ...models.arrays import FloatArray, IntArray
 from ..interface.numba_flags import Loops, by_reference
 
 _loops = Loops(set(), Path(__file__).parent)
-#: Decorators of compiled functions, in IEEE 754 arithmetic (`Loops`).
+#: Decorators that compile in IEEE 754 arithmetic: ``entry`` for functions that Python calls, ``inner`` for those that they call.
 entry, inner = _loops.entry, _loops.inner
 
 #: Return codes of `next_degenerate_hyperplane`: all hyperplanes are enumerated; at a degenerate one; a number exceeds `_LARGEST`.

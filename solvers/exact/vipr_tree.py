@@ -317,7 +317,7 @@ class ProofNode:
     path: tuple[Branch, ...]  #: branches from the root to the node
     proof: RationalSum  #: of the bound, or of infeasibility
     infeasible: bool  #: whether the sum proves that no point satisfies the node
-    children: tuple[ProofNode, ...] = ()  #: two or none: that with x ≤ value and that with x ≥ value
+    children: tuple[ProofNode, ...] = ()  #: two or none: the child with x ≤ value, then that with x ≥ value + 1
 
 
 @dataclass(frozen=True, eq=False)

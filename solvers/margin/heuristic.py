@@ -15,8 +15,7 @@ from ..interface.timeouts import call_outside_fork
 if TYPE_CHECKING:
     from . import loops
 
-#: Bound of coefficients that nothing else bounds, as a multiple of the coefficient that makes a margin of 1 of a row of the
-#: median length.
+#: Bound of coefficients that have no other, in units of 1/(median length of a row).
 _FAR = 1e4
 #: Share of an initial objective below which a value counts as zero.
 _NOTHING = 1e-12

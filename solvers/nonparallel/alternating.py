@@ -4,8 +4,9 @@ It is Algorithm 1 of Zhang, Lai, Zhou and Liang, *NPSVC++* (2024), with errata c
 problem is `ChebyshevNPSVC`: min over U, V and P, P'P = I, of max_l ϖ_l J_l. Row l of U is the hyperplane u_l of class l over the
 kernel's features, row l of V its weights v_l of the d learned features, which are the columns of P; the objective J_l has the
 penalty r1/2||u_l - Pv_l||² and, for fixed P and v_l, a dual point λ_l; ϖ_l > 0 is its weight. τ ≥ 0, Στ = 1, are the multipliers
-of the maximum. G_l is the gradient of ϖ_l J_l in P, and grad_l its projection to the tangent space of P'P = I. The P-step is
-(19), the τ-step (20). Each step can be given to another solver.
+of the maximum. G_l is the gradient of ϖ_l J_l in P, and grad_l its projection to the tangent space of P'P = I. The P-step
+(19) minimises Σ τ_l ϖ_l J_l over P'P = I, the τ-step (20) ½||Σ τ_l grad_l||² - γ Σ τ_l ϖ_l J_l over the simplex. Each step can be
+given to another solver.
 """
 
 from __future__ import annotations
@@ -116,15 +117,15 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     (20).
 
     It stops where P is Pareto stationary with every class at its optimum, ||Σ τ_l grad_l|| / max_l ||G_l|| ≤ tol for the best τ
-    (status STATIONARY), when U, V and P stop moving (STALLED), or at the iteration limit (10 as in the released code, unless
-    ``iteration_limit`` is given). Right after a P-step the gradients always combine to zero, for the U, V that the step was taken
-    at: the criterion uses the residual at the classes' next optimum. At the end every class's own problem is solved for the final
-    P: those (U, V) are the answer.
+    (status STATIONARY), when P stops moving, or is stationary but worse than an earlier P (STALLED), or at the iteration limit
+    (10 as in the released code, unless ``iteration_limit`` is given). Right after a P-step the gradients always combine to zero,
+    for the U, V that the step was taken at: the criterion uses the residual at the classes' next optimum. At the end every
+    class's own problem is solved for the final P: those (U, V) are the answer.
 
     Parameters
     ----------
     gamma : float
-        γ ≥ 0 of (20).
+        γ ≥ 0: weight of the objectives' values in the τ-step, so that larger objectives get more weight.
     eta : float
         Step η ≥ 0 along the common direction.
     weight : float

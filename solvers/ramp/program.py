@@ -6,7 +6,10 @@ The relaxation in w, weights β of the atoms and losses ξ_i = c_i ρ_i is
                                 Σ_i L_ki ξ_i/c_i ≥ t_k for each conflict,    a_i'w ≤ q and ξ_i = h c_i where i is given up.
 
 Symbols are those of `solvers.ramp.dual`: the loss ρ is h at the margin q and 0 from r on, σ_i = (r - min(l_i, q))/h, c_i is the
-cost of point i, L and t are loads and thresholds of conflicts. The dual simplex method starts from the basis of the last node.
+cost of point i, a_i its row, l_i a proved lower bound of its margin, x_j an atom, L and t are loads and thresholds of conflicts.
+A point is *given up* if its margin is at most q, and *kept* if l_i ≥ q. A *conflict* is a combination u ≥ 0 of rows with Σ u_i
+a_i ≈ 0: its points cannot all be without loss, which is the row with L and t. The dual simplex method starts from the basis of
+the last node.
 """
 
 from __future__ import annotations

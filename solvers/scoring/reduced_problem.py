@@ -100,10 +100,12 @@ _ALIKE = 10
 
 
 def choose_branching(reduced: ReducedScoringProblem) -> str:
-    """Return the branching rule for "auto": "signs" if features are few or most have many values, else "pairs" or "supports".
+    """Return the branching rule for "auto".
 
-    Columns of many values distinguish nearly all points. If most columns do, linear programs over pairs cost more time than they
-    save.
+    "signs" splits by the sign of a coefficient, "supports" by whether it is 0, and "pairs" halves its range, with bounds by
+    linear programs over pairs of points of opposite classes. "signs" if features are few or most have many values; else "pairs"
+    if few points have an opposite point with an equal row, else "supports". Columns of many values distinguish nearly all
+    points: if most columns do, linear programs over pairs cost more time than they save.
     """
     r = reduced
     d = r.Z.shape[1]

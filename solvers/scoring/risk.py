@@ -66,7 +66,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         return {**vectors, "intercept": p.intercept, "price": p.price, "size_price": p.size_price, "most": p.max_nonzeros}
 
     def first_point(self) -> FloatArray:
-        """Return the point 0, its intercept clipped to its range."""
+        """Return the point 0, each coefficient clipped to its range."""
         return np.clip(np.zeros(self.lower.size), self.lower, self.upper)
 
     def root(self) -> NodeArrays:

@@ -29,8 +29,9 @@ _OF_NODE, _OF_PAIRS = 400, 20_000
 class SupportsSearch:
     """Branch and bound for a scoring system: the open node of least bound is next, and is searched below depth-first.
 
-    A node is a box of coefficients (`bounds` has the problem). With the branching rule "pairs" each open node is bounded by a
-    linear program and split once instead.
+    A system with integer coefficients ρ and intercept ρ_0 classifies a point (x, y) rightly if y(ρ_0 + x'ρ) ≥ t. The cost of the
+    other points plus the prices of the ρ_j ≠ 0 is minimised. A node is a box of coefficients. With the branching rule "pairs"
+    each open node is bounded by a linear program and split once instead.
 
     Parameters
     ----------
@@ -39,7 +40,8 @@ class SupportsSearch:
     rng : numpy Generator
         Source of the descents' starting points.
     branching : {"auto", "supports", "signs", "pairs"}
-        Branching rule; "auto" is that of `choose_branching`.
+        "supports" splits by which coefficients are not 0, "signs" by ρ_j = 0, ≥ 1, ≤ -1 or in halves, "pairs" in halves, bounded
+        by linear programs over pairs of points; "auto" is that of `choose_branching`.
     deadline : float
         Value of `time.perf_counter` at which a plunge (the search below one open node), a linear program and a descent end; open
         nodes stay open.

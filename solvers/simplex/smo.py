@@ -66,7 +66,7 @@ class SmoIterate(NamedTuple):
     place: Any  #: (n,) place in ``support`` or -1
     live: Any  #: (n,) float32: 1 on the support, else 0
     vertex: Any  #: (G,) argmin ∇ of each simplex
-    gain: Any  #: buffer of a block, float32
+    gain: Any  #: (BLOCK,) float32 work array, gains of the candidate partners in one block of points
     scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
@@ -243,7 +243,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     Parameters
     ----------
     initial : {"vertex", "random20" (or another number), "farthest", "uniform"}
-        See `starting_points.StartRule`; ``options.start`` takes precedence.
+        Starting point in each simplex: the vertex of least objective, the optimum on 20 (or another number of) random points, a
+        random point and the one farthest from it, or equal weights; ``options.start`` takes precedence.
     cache_bytes : int, optional
         Limit of the cache of kernel columns, and of what Newton steps hold; 1 GiB, or 4 kB a point for more than 250,000.
     precision : {"single", "double"}

@@ -1,4 +1,4 @@
-"""Proof log of the conflict engine, written after the search by a second tree search that proves the bound again.
+"""Proof log of the conflict engine of `zero-one-bb`: a second tree search proves the bound again and writes it after the search.
 
 The tree need not be that of the first search: only the bound counts. `TreeProver` processes the nodes, `ConflictLogWriter` writes
 the log, and `solvers.zero_one.check.conflicts` verifies it. With remote workers, open nodes of the proof are subproblems
@@ -367,7 +367,7 @@ class ProofSubproblemResult:
 
 
 def prove_subproblem(task: ProofSubproblem, threads: int | None) -> ProofSubproblemResult:
-    """Prove the nodes of a subproblem with one thread until its time is over."""
+    """Prove the nodes of a subproblem with one thread until its time or its number of nodes is used up."""
     start, processor_start = time.perf_counter(), time.thread_time()
     prover = TreeProver(task.goal, task.number * NUMBERS_PER_SUBPROBLEM, numbered=True)
     for node in task.nodes:

@@ -47,7 +47,7 @@ class _Allowance:
 
 
 def log_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a log, plain or packed; a line of a packed log must fit into the allowance of a log that is read whole.
+    """Yield the lines of a log, plain or packed; a line of a packed log must stay within the limits of a whole log of this size.
 
     Raises
     ------

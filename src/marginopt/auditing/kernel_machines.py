@@ -1,5 +1,8 @@
 """Audits of scikit-learn's kernel machines SVC, NuSVC, OneClassSVM, SVR and NuSVR, from the multipliers that they store.
 
+An *audit* (`values.Audit`) is the objective at the stored coefficients, rounded up, and a lower bound of the optimum: the dual
+value at the stored multipliers made feasible, rounded down. ρ is the margin of a ν-machine.
+
 X is the training data (n × p; the kernel matrix for a precomputed kernel), ``signs`` the labels, -1 or +1, ``y`` the targets of a
 regression, and ``weights`` the sample weights (n,). φ is the kernel's feature map, K the kernel matrix, and the score is
 f(x) = w'φ(x) + b with w = Σ_i β_i φ(x_i), where β_i = y_i a_i with multipliers a ≥ 0 for a classifier. `auditing.machines` states
@@ -78,7 +81,7 @@ def audit_one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: F
 def _audit_with_level(
     machine: str, estimator: Any, problem: str, X: FloatArray, signs: FloatArray, point: tuple[FloatArray, float, float]
 ) -> Audit:
-    """Return the audit of w = Σ c_i φ(x_i), b and the level ρ; the bound is -½a'Ka at an a with 0 ≤ a ≤ 1, Σa = νn."""
+    """Return the audit of w = Σ c_i φ(x_i), b and the margin ρ; the bound is -½a'Ka at an a with 0 ≤ a ≤ 1, Σa ≥ νn."""
     coefficients, b, rho = point
     gram, condition = _kernel(estimator, X)
     sum_of_multipliers, ones = estimator.nu * signs.size, np.ones(signs.size)

@@ -1,4 +1,8 @@
-"""Solve instances of the open book of margins, and make entries from the results: new, improved, or with new evidence."""
+"""Solve instances of the open book of margins, and make entries from the results: new, improved, or with new evidence.
+
+The *book* is a library of benchmark instances. An *entry* is an instance with its best known point and value, its best proved
+lower bound, and the evidence of that bound: a proof log, multipliers or a certificate.
+"""
 
 from __future__ import annotations
 

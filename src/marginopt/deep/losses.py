@@ -273,7 +273,7 @@ class ChebyshevLoss(nn.Module):
     weights : float or sequence of float
         ϖ_l > 0.
     momentum : float
-        Share of the new τ in (26), in (0, 1]: 0.85 in the paper, whose text calls it β.
+        Share of the new τ in (26), in (0, 1]: β of (26); .85 in the paper.
     simplex : str
         Solver of (25).
 

@@ -42,7 +42,7 @@ _FIRST_POINTS = 1000
 class BinaryFit:
     """The fit of one binary problem of a classifier."""
 
-    #: The model that was solved.
+    #: The model as it was stated; a copy of it was solved.
     problem: Model
     #: The result of the solve, with its certificate.
     result: Result

@@ -80,7 +80,7 @@ class Subgroup(Evidence):
     rate : float
         Weighted rate of the group.
     reference : float
-        The rate that it is compared with, that of all persons.
+        The rate that it is compared with: that of all persons whom the metric counts; 0 for calibration.
     half_space : HalfSpace
         The same half-space in the question's coded coordinates, exactly.
     people : tuple of bool
