@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..display import count_text
-from ..errors import DataError
+from ..errors import DataError, count_text
 
 #: Arrays of float64 and int64.
 FloatArray: TypeAlias = npt.NDArray[np.float64]

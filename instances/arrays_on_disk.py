@@ -25,8 +25,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..display import count_text
-from ..errors import DataError
+from ..errors import DataError, count_text
 from ..files import READ_ERRORS, describe_read_error, unpack_limit
 from .readers import (
     MAX_COLUMNS,

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Literal
 
-from ..display import count_text
-from ..errors import DataError, InputError, near_names
+from ..errors import DataError, InputError, count_text, near_names
 from .data_set import ENTRIES, EXTENSIONS, DataSet, DataSetInfo, Part
 from .instance import Instance
 from .sources import (

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from .. import extensions
-from ..display import count_text
-from ..errors import DataError, InputError
+from ..errors import DataError, InputError, count_text
 from .instance import Instance
 
 #: A published part of a data set, or all of it.

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data_names import DataNames, LabelledData, distinct_names, is_pandas_or_polars, names_of_rows
-from ..display import Display, Displayable, count_text, data_frame
-from ..errors import DataError, InputError, MarginoptWarning
+from ..display import Display, Displayable, data_frame
+from ..errors import DataError, InputError, MarginoptWarning, count_text
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import InstanceName, checked_parameters, composed_name
 from .preparation import Rng, as_fraction, as_generator, choose_rows, column_statistics, prepend_ones, scale_columns, split_rows

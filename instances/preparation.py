@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..display import count_text
-from ..errors import DataError, InputError
+from ..errors import DataError, InputError, count_text
 from .arrays import FloatArray, IntArray, Matrix, is_sparse
 
 #: A seed, or a generator that is advanced. No function draws from global or unseeded state.

@@ -18,8 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data_names import is_missing, is_pandas_or_polars, names_of_rows
-from ..display import count_text
-from ..errors import DataError, InputError, MissingPackageError
+from ..errors import DataError, InputError, MissingPackageError, count_text
 from ..files import READ_ERRORS, describe_read_error, read_arrays, read_bytes as _read_bytes, unpack_limit, without_compression
 from .arff_and_csv import parse_arff, parse_csv, split_lines
 from .instance import Instance

@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..display import count_text
-from ..errors import DataError, InputError
+from ..errors import DataError, InputError, count_text
 from .arrays import FloatArray, Matrix, is_sparse
 from .data_set import DataSetInfo, Part
 from .instance import Instance

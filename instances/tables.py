@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from ..data_names import distinct_names
-from ..display import count_text
-from ..errors import DataError, InputError, near_names
+from ..errors import DataError, InputError, count_text, near_names
 from .arrays import FloatArray, as_number
 from .instance import Instance
 

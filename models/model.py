@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 
 from ..data_names import DataNames, labelled_arrays
-from ..display import Display, Displayable, count_text
-from ..errors import InputError, UnsupportedModelError, checked_return, replace_old_name, unknown_name
+from ..display import Display, Displayable
+from ..errors import InputError, UnsupportedModelError, checked_return, count_text, replace_old_name, unknown_name
 from .appraisal import Appraisal, ExactCost
 from .arrays import FloatArray, check_bytes
 from .decision import decided_codes
@@ -46,6 +46,7 @@ def _weight_advice(kind: type[Any], name: str) -> str:
     if name not in ("sample_weight", "sample_weights", "class_weight", "class_weights", "weights"):
         return ""
     parameters = inspect.signature(kind.__init__).parameters
+    # exempt (text): annotations, for advice on a parameter that does not exist
     costs = [p for p in ("sample_weight", "lam", "C") if p in parameters and "FloatArray" in str(parameters[p].annotation)]
     return f". {costs[0]} takes one number for each point" if costs else ""
 

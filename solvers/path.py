@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..display import Display, Displayable, Tabular, count_text
-from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError
+from ..display import Display, Displayable, Tabular
+from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError, count_text
 from ..models.arrays import FloatArray
 from ..models.form_change import FixedVariables
 from ..models.model import Model, as_model

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..display import Display, Displayable, Tabular, count_text
-from ..errors import InputError, WriteError
+from ..display import Display, Displayable, Tabular
+from ..errors import InputError, WriteError, count_text
 from ..files import check_target
 from ..models.arrays import FloatArray
 from ..models.model import Model

@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayable, Tabular, bound_text, count_text
+from ..display import Display, Displayable, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
-from ..errors import InputError, UnsupportedModelError, WriteError
+from ..errors import InputError, UnsupportedModelError, WriteError, count_text
 from ..models.arrays import FloatArray, as_positive, to_dense
 from ..models.formulations.margin.exact_evaluation import satisfies_margins
 from ..models.formulations.zero_one import ZeroOneSVM

@@ -31,8 +31,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 
 from ...data_names import LABELS_OF_X
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ..appraisal import Appraisal
 from ..arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_share, row_norms_squared
 from ..digest import identity_rule

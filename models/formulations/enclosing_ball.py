@@ -13,8 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, nonzero_mask
 from ..explanation import ON_MARGIN, PointExplanation, PointRow
 from ..kernels.feature_map import CentredPoints, centre_points

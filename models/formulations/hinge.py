@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from ...data_names import LABELS_OF_X
-from ...display import count_text
+from ...errors import count_text
 from ...rows import Rows
 from ..appraisal import Appraisal, ExactCost
 from ..arrays import (

@@ -16,8 +16,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import count_text
-from ...errors import UnsupportedModelError
+from ...errors import UnsupportedModelError, count_text
 from ..arrays import (
     BigM,
     BoolArray,

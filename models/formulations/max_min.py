@@ -15,8 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data_names import LABELS_OF_X
-from ...display import count_text
-from ...errors import InputError, UnsupportedModelError
+from ...errors import InputError, UnsupportedModelError, count_text
 from ..arrays import (
     FloatArray,
     IntArray,

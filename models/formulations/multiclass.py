@@ -12,8 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data_names import LABELS_OF_X
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ..appraisal import Appraisal
 from ..arrays import FloatArray, IntArray, Points, as_classes, as_costs, as_points, as_vector, entry_count, row_norms_squared
 from ..explanation import PointExplanation, PointRow

@@ -10,8 +10,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ..arrays import ZERO, FloatArray, as_array, as_positive, as_vector, frozen, nonzero_mask
 from ..explanation import PointExplanation, PointRow
 from ..kernels.gram import MatrixGram

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data_names import LABELS_OF_X
-from ...display import count_text
+from ...errors import count_text
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights, nonzero_mask
 from ..explanation import PointExplanation, dual_weights, two_classes
 from ..kernels.feature_map import CentredPoints, centre_points

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import Nonnegative, Zero
 from ..program.form import Constraint, StandardForm

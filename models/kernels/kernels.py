@@ -14,8 +14,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ..arrays import FloatArray, IntArray, Points, as_integer, as_positive, row_norms_squared, to_dense
 from ..rounding import gamma as gamma_n
 

@@ -25,9 +25,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import Display, Displayable, count_text
+from ...display import Display, Displayable
 from ...drawing import Picture
-from ...errors import InputError, UnsupportedModelError, near_names, unknown_name
+from ...errors import InputError, UnsupportedModelError, count_text, near_names, unknown_name
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, frozen, to_dense
 from ..export_methods import ExportMethods
 from ..rounding import Rounded, dot

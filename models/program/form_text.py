@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import count_text
+from ...errors import count_text
 from ..arrays import FloatArray, IntArray
 from ..statement import Line, latex_symbol, latex_words
 from .cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import count_text
 from ...drawing import COLOURS, GREY, Picture, figure_of, literal_text, svg_of
+from ...errors import count_text
 from ..arrays import FloatArray, IntArray
 from .cones import Nonnegative, Zero
 

@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ...models.arrays import FloatArray, as_positive, as_vector
 from ...models.formulations.hinge import HingeSVM
 from ...models.formulations.zero_one import ZeroOneSVM

@@ -44,8 +44,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import count_text
-from ...errors import MarginoptError
+from ...errors import MarginoptError, count_text
 from ...models.arrays import FloatArray, IntArray, check_bytes, to_dense
 from ...models.deadline import check_deadline, eigendecomposition
 from ...models.formulations.margin.assembly import Affine, Assembly

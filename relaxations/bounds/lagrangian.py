@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ...models.arrays import FloatArray, as_integer, as_vector
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.model import Model

@@ -15,8 +15,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ...models.arrays import FloatArray, as_vector
 from ...models.conic_bound import repair_gamma
 from ...models.formulations.features import dense_signed_rows

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...display import count_text
+from ...errors import count_text
 from ...models.arrays import FloatArray, as_positive
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.conic_losses import require_perspectives

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...display import count_text
 from ...drawing import Picture
+from ...errors import count_text
 from ...solvers.certification.result import BoundKind
 from .matrix import Matrix
 from .means import SECONDS_SHIFT, SHORTEST_TIME, exact_ratios, seconds_to_proof, shifted_geometric_mean

@@ -16,8 +16,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import DataError, InputError, UnsupportedModelError
+from ...errors import DataError, InputError, UnsupportedModelError, count_text
 from ...instances.naming import InstanceName
 from ...models.arrays import FloatArray, as_array, as_positive
 from ...models.formulations.zero_one import Encoding

@@ -9,8 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError, MarginoptError, UnsupportedModelError
+from ...errors import InputError, MarginoptError, UnsupportedModelError, count_text
 from ...instances.naming import InstanceName
 from ...instances.preparation import as_fraction, split_rows
 from ...models.arrays import FloatArray, Points

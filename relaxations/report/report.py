@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...display import count_text, data_frame
+from ...display import data_frame
 from ...drawing import Picture
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ...files import write_texts
 from ...models.model import Model
 from ...models.program.form import StandardForm

@@ -26,8 +26,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import DataError, InputError
+from ...errors import DataError, InputError, count_text
 from ...files import READ_ERRORS, describe_read_error
 from ...models.digest import identity
 from ...models.kernels.threads import blas_controller

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...display import column_lines, count_text, sanitise
+from ...display import column_lines, sanitise
+from ...errors import count_text
 from ...solvers.certification.result import BoundKind
 from .cells import STRUCTURED, ExactCell, InstanceCell, KappaCell
 from .means import exact_means, relaxation_means

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError, LicenceError, SolverError
+from ...errors import InputError, LicenceError, SolverError, count_text
 from ...models.arrays import FloatArray
 from ...models.export.cone_rows import gurobi_size, quadratic_cones
 from ...models.export.gurobi_model import change_gurobi, silent_environment, to_gurobi

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...display import Display, Displayable, count_text
-from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedModelError
+from ...display import Display, Displayable
+from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedModelError, count_text
 from ...late_method import LateMethod
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing import recipient_of

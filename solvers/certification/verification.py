@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ...display import count_text
+from ...errors import count_text
 
 
 @dataclass(frozen=True)

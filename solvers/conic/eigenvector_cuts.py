@@ -25,8 +25,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ...models.arrays import FloatArray
 from ...models.model import BareForm, Model
 from ...models.program.cones import PSD, Feature, Nonnegative, smat, svec

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...display import count_text
-from ...errors import InputError, TooLargeError
+from ...errors import InputError, TooLargeError, count_text
 from ...models.arrays import FloatArray, IntArray, as_array
 from ..rational import Vector, reduce_rows, solve_linear
 

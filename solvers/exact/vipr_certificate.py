@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import SolverError
+from ...errors import SolverError, count_text
 from ...files import atomic_file, check_target
 from ...models.arrays import FloatArray
 from ...models.model import Model, as_model

@@ -82,6 +82,7 @@ def near_options(option: str, option_names: Iterable[str]) -> list[str]:
         matches += [name for name in bare[form][:2] if name not in matches]
     exact = [name for name in bare.get(_bare(option), ()) if name not in matches[:1]]
     nearest = [*exact[:2], *(name for name in matches if name not in exact[:2])]
+    # exempt (text): an option that a user misspelt
     common = _COMMON_OPTION_OF.get(_bare(option.rpartition("/")[2]))
     if common in names:  # before all but the option itself in another spelling
         spellings = [name for name in nearest if _bare(name) == _bare(option)]

@@ -20,8 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm

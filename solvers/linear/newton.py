@@ -24,8 +24,7 @@ import numpy as np
 import scipy.linalg
 from scipy.special import expit
 
-from ...display import count_text
-from ...errors import InputError, TooLargeError
+from ...errors import InputError, TooLargeError, count_text
 from ...models.arrays import FloatArray, peak_memory
 from ...models.views import LinearLoss, LinearProblem
 from ...rows import MAX_BLOCK_BYTES, sample_rows

@@ -25,8 +25,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ...models.arrays import FloatArray
 from ...models.formulations.margin.problems import RiskProblem
 from ...models.model import Model

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ...display import count_text
+from ...errors import count_text
 from ...models.arrays import FloatArray
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Outcome

@@ -38,8 +38,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.formulations.margin.problems import SparseProblem
 from ...models.model import Model

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ...models.arrays import FloatArray
 from ...models.formulations.margin_violations import ZeroOneBudget
 from ...models.views import ZeroOneProblem

@@ -19,8 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...display import count_text
-from ...errors import InputError
+from ...errors import InputError, count_text
 from ...models.arrays import FloatArray
 from ...models.model import Model
 from ...models.views import ZeroOneProblem

@@ -12,8 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from .display import count_text
-from .errors import InputError, unknown_name
+from .errors import InputError, count_text, unknown_name
 
 #: Advice for a frame with columns that must be converted to features.
 _TIDIED = "marginopt.read(frame, label=..., missing='median' or 'drop', categories='indicators') makes features of it"

@@ -38,22 +38,6 @@ def sanitise(text: str) -> str:
     return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def count_text(count: int, noun: str, plural: str = "", spec: str = "") -> str:
-    """Return a count with its noun, in the plural unless the count is one.
-
-    Parameters
-    ----------
-    count : int
-    noun : str
-        The noun in the singular.
-    plural : str
-        The noun in the plural; with an s if empty.
-    spec : str
-        Format of the count, as "," for thousands.
-    """
-    return f"{count:{spec}} {noun if count == 1 else plural or f'{noun}s'}"
-
-
 def bound_text(bound: float, sense: Sense, digits: int = 4) -> str:
     """Return a bound as text of so many digits, rounded up if it bounds a maximum and down if it bounds a minimum."""
     if not math.isfinite(bound):

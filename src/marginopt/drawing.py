@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .display import count_text
 from .files import write_text
 
 #: Colours that a dark page shows otherwise: ink, paper, greys, and the palette's two blues, which stay two.
@@ -163,7 +162,7 @@ class Picture:
         return write_text(path, self.svg)
 
     def __repr__(self) -> str:
-        return f"Picture({count_text(len(self.svg), 'character', spec=',')} of SVG; .save(path) writes it)"
+        return f"Picture({len(self.svg):,} characters of SVG; .save(path) writes it)"
 
 
 def colour_of(k: int) -> str:

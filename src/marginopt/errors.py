@@ -38,6 +38,22 @@ __all__ = [
 ]
 
 
+def count_text(count: int, noun: str, plural: str = "", spec: str = "") -> str:
+    """Return a count with its noun, in the plural unless the count is one.
+
+    Parameters
+    ----------
+    count : int
+    noun : str
+        The noun in the singular.
+    plural : str
+        The noun in the plural; with an s if empty.
+    spec : str
+        Format of the count, as "," for thousands.
+    """
+    return f"{count:{spec}} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def checked_return(value: T, kind: type[Any] | tuple[type[Any], ...], method: str, owner: str) -> T:
     """Return what a method of an extension returned.
 
@@ -49,6 +65,11 @@ def checked_return(value: T, kind: type[Any] | tuple[type[Any], ...], method: st
         What it must return.
     method, owner : str
         Names of the method and of the solver, formulation or relaxation that has it.
+
+    Returns
+    -------
+    object
+        The value itself.
 
     Raises
     ------

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from .display import Display, Displayable, Tabular, count_text
+from .display import Display, Displayable, Tabular
 from .drawing import colour_of, dash_of, new_axes
-from .errors import InputError
+from .errors import InputError, count_text
 from .models.arrays import FloatArray
 from .relaxations.report.means import SHORTEST_TIME, fraction_within, performance_ratios
 from .solvers.certification.result import Result

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .display import count_text
 from .drawing import COLOURS, GREY, colour_of, new_axes
-from .errors import InputError
+from .errors import InputError, count_text
 from .models.arrays import FloatArray, as_labels, as_points, as_vector, to_dense
 from .models.formulations.conic import ConicSVM
 from .models.formulations.svm_duals import ConvexHullsDual

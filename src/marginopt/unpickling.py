@@ -19,8 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from .display import count_text
-from .errors import DataError
+from .errors import DataError, count_text
 from .solvers import Result
 
 #: NumPy's flag of a type whose fields are aligned.

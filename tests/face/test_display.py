@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.display import count_text
+from marginopt.errors import count_text
 
 
 @pytest.mark.parametrize(

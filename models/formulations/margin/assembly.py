@@ -245,7 +245,13 @@ class Assembly:
         self._linear.append((rows, np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), rows.rows))))
 
     def cost_of_squares(self, weights: FloatArray | float, rows: Affine) -> None:
-        """Add Σ weights_i rows_i² to the objective; weights ≥ 0."""
+        """Add Σ weights_i rows_i² to the objective.
+
+        Raises
+        ------
+        InputError
+            A weight is negative.
+        """
         factors = np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), rows.rows))
         if (factors < 0).any():
             raise InputError(f"the weight of a square must be ≥ 0; it is {factors.min():g}")

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....data_names import LABELS_OF_X, DataNames
-from ....display import count_text
-from ....errors import InputError, UnsupportedModelError
+from ....errors import InputError, UnsupportedModelError, count_text
 from ....rows import Rows
 from ...appraisal import Appraisal, ExactCost
 from ...arrays import (

@@ -14,8 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ....data_names import DataNames, is_missing
-from ....display import count_text
-from ....errors import InputError
+from ....errors import InputError, count_text
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_positive, as_share, in_memory, to_dense
 from ...program.cones import Nonnegative, Zero

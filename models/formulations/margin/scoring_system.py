@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from ....data_names import LABELS_OF_X, DataNames
-from ....display import Display, Displayable, Tabular, count_text
-from ....errors import InputError, UnsupportedModelError
+from ....display import Display, Displayable, Tabular
+from ....errors import InputError, UnsupportedModelError, count_text
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
 from ...digest import identity_rule
 from ...model import Model

@@ -16,8 +16,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ....data_names import LABELS_OF_X
-from ....display import count_text
-from ....errors import InputError, TooLargeError, UnsupportedModelError
+from ....errors import InputError, TooLargeError, UnsupportedModelError, count_text
 from ...appraisal import Appraisal
 from ...arrays import FloatArray, IntArray, Points, as_classes, as_points, as_positive, as_vector, materialise_limit
 from ...decision import decided_codes

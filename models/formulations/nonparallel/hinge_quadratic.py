@@ -14,8 +14,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from ....display import count_text
-from ....errors import InputError
+from ....errors import InputError, count_text
 from ...arrays import FloatArray, as_array, as_positive, as_vector
 from ...model import Model
 from ...program.cones import Nonnegative

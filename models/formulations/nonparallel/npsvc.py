@@ -18,8 +18,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ....display import count_text
-from ....errors import InputError, UnsupportedModelError
+from ....errors import InputError, UnsupportedModelError, count_text
 from ...arrays import ZERO, BoolArray, FloatArray, Points, as_classes, as_points, as_positive
 from ...explanation import ON_MARGIN, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap

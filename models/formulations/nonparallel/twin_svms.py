@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from ....display import count_text
-from ....errors import InputError, UnsupportedModelError
+from ....errors import InputError, UnsupportedModelError, count_text
 from ...arrays import FloatArray, Points
 from ...explanation import ON_MARGIN, PointExplanation, PointRow, primal_weights, two_classes
 from ...kernels.kernels import Kernel, Linear

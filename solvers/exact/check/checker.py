@@ -19,8 +19,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
 import numpy as np
 import numpy.typing as npt
 
-from ....display import count_text
-from ....errors import SolverError
+from ....errors import SolverError, count_text
 from ....models.deadline import OutOfTimeError
 from ....models.model import Model
 from ....models.rounding import round_down

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ....display import count_text
+from ....errors import count_text
 from ....models.arrays import BoolArray
 from ....models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, ceil_to_float

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ....display import count_text
-from ....errors import InputError
+from ....errors import InputError, count_text
 from ....models.arrays import to_dense
 from ....models.formulations.zero_one import ZeroOneSVM
 from ....models.model import Model

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayable, Tabular, count_text
-from ..errors import InputError
+from ..display import Display, Displayable, Tabular
+from ..errors import InputError, count_text
 from ..models.arrays import FloatArray, IntArray
 from ..models.kernels.gram import GramOperator
 from ..models.rounding import UNIT, Rounded, dot, transposed_product

@@ -12,7 +12,7 @@ from fractions import Fraction
 from html import escape
 from importlib import resources
 
-from ..display import count_text
+from ..errors import count_text
 from .data import describe_data
 from .entries import Entry, load_entries
 from .solving import remake_entry, run_entry, submit_result

@@ -16,8 +16,7 @@ from ..book import book_page
 from ..book.entries import Entry, find_entry, load_entries, save_entries
 from ..book.solving import remake_entry, run_entry, submit_result
 from ..book.verification import verify_entry
-from ..display import count_text
-from ..errors import InputError
+from ..errors import InputError, count_text
 from ..files import write_text
 from . import NOT_SOLVED, SOLVED
 from .parsing import Command

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..compilation import warm_up as compile_ahead
-from ..display import count_text
-from ..errors import DataError, ExportError, InputError, TooLargeError, UnsupportedModelError, WriteError
+from ..errors import DataError, ExportError, InputError, TooLargeError, UnsupportedModelError, WriteError, count_text
 from ..files import check_target
 from ..instances import Instance, catalogue
 from ..models import Model, StandardForm

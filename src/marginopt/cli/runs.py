@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..display import count_text
-from ..errors import InputError, MarginoptError
+from ..errors import InputError, MarginoptError, count_text
 from ..files import write_text, write_texts
 from ..models import Model, StandardForm
 from ..models.digest import fingerprint

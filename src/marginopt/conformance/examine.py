@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..display import count_text
-from ..errors import unknown_name
+from ..errors import count_text, unknown_name
 from ..models.formulations import all_formulations, get_formulation
 from ..models.record import FormulationInfo
 from ..relaxations import Relaxation, relaxations

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import count_text
-from ..errors import ExportError, InputError, MarginoptError, UnsupportedModelError
+from ..errors import ExportError, InputError, MarginoptError, UnsupportedModelError, count_text
 from ..models.export.file_formats import file_formats, read_form, takes_cones_as_rows, write_form
 from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.importing.quadratic_rows import with_plain_products

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import count_text
-from ..errors import LicenceError, TooLargeError, UnsupportedModelError
+from ..errors import LicenceError, TooLargeError, UnsupportedModelError, count_text
 from ..models.arrays import FloatArray
 from ..models.model import BareForm, Model
 from ..models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, smat

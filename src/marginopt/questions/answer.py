@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from ..display import Display, Displayable, Sense, bound_text, count_text
+from ..display import Display, Displayable, Sense, bound_text
 from ..drawing import new_axes
-from ..errors import DataError, InputError
+from ..errors import DataError, InputError, count_text
 from ..files import READ_ERRORS, describe_read_error
 from ..solvers.exact.check.checker import ProofReport
 from ..solvers.exact.check.log_reader import file_sha256

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..display import Display, Displayable, Sense, bound_text, count_text
-from ..errors import InputError
+from ..display import Display, Displayable, Sense, bound_text
+from ..errors import InputError, count_text
 from ..models.arrays import BoolArray, FloatArray, as_positive, to_dense
 from ..models.formulations.margin.exact_evaluation import satisfies_margins
 from ..models.formulations.zero_one import ZeroOneSVM

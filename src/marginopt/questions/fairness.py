@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from ..data_names import attribute_columns, label_codes
-from ..display import bound_text, count_text
+from ..display import bound_text
 from ..drawing import COLOURS, GREY, literal_text
-from ..errors import InputError
+from ..errors import InputError, count_text
 from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result

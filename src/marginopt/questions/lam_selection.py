@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayable, Tabular, bound_text, count_text
+from ..display import Display, Displayable, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
-from ..errors import InputError, UnsupportedModelError
+from ..errors import InputError, UnsupportedModelError, count_text
 from ..models.arrays import FloatArray, IntArray, as_positive
 from ..models.decision import decided_labels
 from ..models.digest import fingerprint

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..display import Sense, count_text
+from ..display import Sense
 from ..drawing import COLOURS, GREY
-from ..errors import InputError
+from ..errors import InputError, count_text
 from ..models.arrays import FloatArray, IntArray, to_dense
 from ..models.decision import decided_labels
 from ..models.formulations.margin.model import Margin

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..display import Sense, bound_text, count_text
+from ..display import Sense, bound_text
 from ..drawing import COLOURS, GREY, literal_text
-from ..errors import InputError
+from ..errors import InputError, count_text
 from ..models.arrays import FloatArray, as_positive
 from ..models.formulations.margin.model import Margin
 from ..models.model import Model

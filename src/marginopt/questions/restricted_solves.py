@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..display import bound_text, count_text
-from ..errors import InputError
+from ..display import bound_text
+from ..errors import InputError, count_text
 from ..models.arrays import as_positive
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.part import Box, Increasing, Integers

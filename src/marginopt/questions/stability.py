@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..data_names import DataNames
-from ..display import Display, Displayable, Sense, Tabular, bound_text, count_text
+from ..display import Display, Displayable, Sense, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
-from ..errors import InputError, UnsupportedModelError
+from ..errors import InputError, UnsupportedModelError, count_text
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
 from ..models.decision import decided_labels
 from ..models.formulations.margin.exact_evaluation import satisfies_margins

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import count_text
-from ..errors import InputError
+from ..errors import InputError, count_text
 from .blocks import CsrBlock, FloatArray, SparseBlock, TransposedRows, stack_blocks
 
 if TYPE_CHECKING:

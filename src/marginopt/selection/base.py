@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ..display import count_text
-from ..errors import InputError
+from ..errors import InputError, count_text
 from ..models.arrays import FloatArray, IntArray, Points, check_bytes, plain_fields
 from ..models.decision import decided_labels
 from ..models.formulations.svm_duals import ConvexHullsDual
