@@ -351,8 +351,9 @@ def certify(
         weights = np.ones(form.n) if np.isfinite(bound.value) else _residual_weights(form, multipliers)
         conditions = _conditions(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced, weights)
     objective = form.evaluate(x)
-    at_zero = np.isfinite(bound.value) or abs(objective.value) <= objective.error  # other multipliers may give one else
-    if bound.value < 0.0 and at_zero and _never_negative(form, model):
+    # a bound of -inf stays, so that other multipliers are searched for, unless the objective is zero already
+    replaceable = np.isfinite(bound.value) or abs(objective.value) <= objective.error
+    if bound.value < 0.0 and replaceable and _never_negative(form, model):
         bound = Bound(0.0, "no part of the objective is negative")
     return Certificate(
         objective=objective.value,

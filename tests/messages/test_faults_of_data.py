@@ -211,7 +211,7 @@ def test_every_column_with_too_many_words_is_named_at_once(tmp_path):
 
 
 def test_every_date_of_a_frame_is_named_at_once():
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     days = pandas.date_range("2024-01-01", periods=4)
     table = pandas.DataFrame({"opened": days, "closed": days, "late": [0, 1, 2, 3], "label": ["a", "b", "a", "b"]})
     with pytest.raises(DataError, match="'opened' and column 'closed' are dates; leave them out"):

@@ -157,20 +157,27 @@ class ExactEvaluation:
         return _rounding(self.A, self.c, w)
 
     def nearby_points(self, w: FloatArray) -> Iterator[FloatArray]:
-        """Yield points near w on the cheaper side of every threshold that w is near, and with zeros where it nearly has them."""
+        """Yield points near w on the cheaper side of every threshold that w is near: with zeros where a coefficient other than 0
+        costs or counts and w nearly has one, and with zeros wherever it nearly has one.
+        """
         if (self.lower > self.upper).any():
             return
         for tolerance in _NEAR:
             v = np.rint(w) if self.integer else w.copy()
-            zeros = (self.priced | self.counted) & (np.abs(v) <= tolerance * max(1.0, float(np.abs(v).max(initial=0.0))))
-            v[zeros] = 0.0
-            v = np.clip(v, self.lower, self.upper)
-            frozen = zeros | (self.lower == self.upper) | self.integer
-            placed = move_onto_rows(
-                v, *self._thresholds(v, tolerance), (self.rows, self.row_lower), (self.lower, self.upper), frozen
-            )
-            if placed is not None:
-                yield placed
+            small = np.abs(v) <= tolerance * max(1.0, float(np.abs(v).max(initial=0.0)))
+            zeros = small & (self.priced | self.counted)
+            # slacks are relative to w: beside a threshold of 0 that of a coefficient near 0 is never small, so 0 itself is tried
+            for at_zero in (zeros, small) if (small & ~zeros).any() else (zeros,):
+                placed = self._placed(v, at_zero, tolerance)
+                if placed is not None:
+                    yield placed
+
+    def _placed(self, w: FloatArray, at_zero: BoolArray, tolerance: float) -> FloatArray | None:
+        """Return a point near w, with zeros ``at_zero``, on the cheaper side of every threshold; None where none is found."""
+        v = np.clip(np.where(at_zero, 0.0, w), self.lower, self.upper)
+        frozen = at_zero | (self.lower == self.upper) | self.integer
+        thresholds = self._thresholds(v, tolerance)
+        return move_onto_rows(v, *thresholds, (self.rows, self.row_lower), (self.lower, self.upper), frozen)
 
     def _thresholds(self, v: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
         """H and h with Hw ≥ h: the sides of thresholds that v is near, and the points that must be kept."""

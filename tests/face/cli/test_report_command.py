@@ -63,13 +63,13 @@ def test_a_continued_report_refuses_other_options(
     words: tuple[str, ...], begun: str, given: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store, out = tmp_path / "cells.db", ("--out", tmp_path / "out", "--quiet")
-    asked = ("--label", "label", "--sizes", "10", "--lam", "1,2", "--relaxations", "single-point", "--exact", "none")
-    assert run("report", data, *asked, "--time-limit", "60", "--store", store, *out) == 0
+    arguments = ("--label", "label", "--sizes", "10", "--lam", "1,2", "--relaxations", "single-point", "--exact", "none")
+    assert run("report", data, *arguments, "--time-limit", "60", "--store", store, *out) == 0
     capsys.readouterr()
     assert run("report", "--store", store, "--continue", *words, *out) == 2
     error = " ".join(capsys.readouterr().err.split())
     assert begun in error and given in error
-    assert run("report", "--store", store, "--continue", *asked[2:], "--jobs", "1", *out) == 0
+    assert run("report", "--store", store, "--continue", *arguments[2:], "--jobs", "1", *out) == 0
 
 
 def test_generated_points_without_exact_solvers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

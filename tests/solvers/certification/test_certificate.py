@@ -437,3 +437,11 @@ def test_a_better_bound_comes_with_all_that_says_why_it_holds() -> None:
     better = weak.with_better_bound(strong)
     assert better == replace(strong, objective=1.0, primal_residual=0.0)
     assert strong.with_better_bound(weak) == strong
+
+
+def test_a_finite_bound_is_not_below_zero_where_no_part_of_the_objective_is_negative() -> None:
+    """The Frank-Wolfe bound of a vertex is negative; a positive semidefinite form without linear costs is never."""
+    model = L2SVMDual(np.array([[3.0], [1.0], [-2.0]]), np.array([1.0, -1.0, -1.0]), C=1.0, kernel=Linear())
+    vertex = np.array([1.0, 0.0, 0.0])
+    assert model.bound(vertex, None).value < 0.0
+    assert certify(model.form, {"a": vertex}, model=model).bound == 0.0

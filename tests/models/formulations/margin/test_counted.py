@@ -133,3 +133,15 @@ def test_a_rounding_of_a_margin_costs_nothing_under_huge_weights(weight: float, 
         cost = float(_hinge_cost(result.values["w"], X, y, weight, regulariser))
         assert result.status is Status.OPTIMAL
         assert cost == pytest.approx(result.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.1627907e-12, -3e-10])
+def test_a_jump_at_zero_is_met_by_coefficients_of_zero(offset: float) -> None:
+    """A loss that jumps at a margin of 0: w = 0 costs 6, and w = 1e-12 costs 6.5, where the slack of a threshold is all of it."""
+    X, y = np.array([[1.25], [-0.25], [1.25], [1.75], [-2.0]]), np.array([-1.0, -1.0, 1.0, -1.0, -1.0])
+    loss = M.PiecewiseLinear([(-1.25, 2.5), (-0.25, 2.0), (0.0, 1.25), (0.0, 1.0), (1.75, 0.0), (2.75, 0.0)])
+    weights = np.array([0.5, 1.25, 1.75, 1.5, 1.0])
+    model = mo.Margin(X, y, loss, M.NoRegulariser(), sample_weight=weights, domain=M.Box(-2.0, 2.0), subject_to=M.Nonzero(1))
+    point = model.exact_point(model.complete({"w": np.array([offset])}))
+    assert point["w"].tolist() == [0.0]
+    assert mo.solve(model, "margin-bb").status is Status.OPTIMAL
