@@ -20,6 +20,11 @@ _SPECIAL = {
     **dict(zip("λκγρτ", (rf"$\{name}$" for name in ("lambda", "kappa", "gamma", "rho", "tau")), strict=True)),
     **dict(zip("≤≥±∞·√²", (rf"${sign}$" for sign in (r"\le", r"\ge", r"\pm", r"\infty", r"\cdot", r"\surd", "^2")), strict=True)),
 }
+#: Characters of a constraint that fit on a printed page, a command of LaTeX counted as one and braces and spaces as none.
+_PAGE = 52
+_COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
+#: A comma with its space, and what opens or closes a group in which a display cannot be broken, or a list.
+_COMMA = re.compile(r"(?P<open>\\left\b|(?<!\\)\{)|(?P<close>\\right\b|(?<!\\)\})|(?P<list>[()])|,(?:\\ | |(?=\\infty))")
 _EXPONENT = re.compile(r"(\d)e([+-]?\d)")
 _POWER = re.compile(r"(?<![\w.])(?P<digits>\d+(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)(?![\w.])")
 #: Letters by their names in our text.
@@ -245,8 +250,33 @@ def program_latex(sense: str, objective: Line, constraints: Sequence[Line], vari
     operator = r"\min" if sense == "minimise" else r"\max"
     rows = [rf"{operator}{'' if variables is None else f'_{{{variables.latex}}}'}\quad & {objective.latex}"]
     for k, c in enumerate(constraints):
-        rows.append((r"\text{s.t.}\quad & " if k == 0 else r"& ") + c.latex)
+        first, *others = _page_lines(latex_numbers(c.latex))
+        rows += [(r"\text{s.t.}\quad & " if k == 0 else r"& ") + first, *(rf"& \quad {other}" for other in others)]
     return _display(rows)
+
+
+def _page_lines(latex: str, *, inside_lists: bool = False) -> list[str]:
+    """Return a constraint's LaTeX as lines that fit on a page, broken after commas; in a list only if it is too long itself."""
+    group = lists = start = 0
+    pieces = []
+    for sign in _COMMA.finditer(latex):
+        group += (sign["open"] is not None) - (sign["close"] is not None)
+        lists += 0 if sign["list"] is None else (1 if sign["list"] == "(" else -1)
+        if sign[0].startswith(",") and group == 0 and (inside_lists or lists == 0):
+            pieces.append(latex[start : sign.end()])
+            start = sign.end()
+    lines = [""]
+    for piece in [*pieces, latex[start:]]:
+        if lines[-1] and _shown_width(lines[-1] + piece) > _PAGE:
+            lines.append("")
+        lines[-1] += piece
+    if inside_lists:
+        return [line.rstrip("\\ ") for line in lines]
+    return [part for line in lines for part in _page_lines(line, inside_lists=True)]
+
+
+def _shown_width(latex: str) -> int:
+    return sum(c not in "{}^_& " for c in _COMMAND.sub("x", latex))
 
 
 def latex_document(title: str, body: str) -> str:

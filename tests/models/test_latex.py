@@ -46,6 +46,12 @@ MODELS: list[mo.Model] = [
     *(info.example(np.random.default_rng(8)) for info in all_formulations().values()),
 ]
 
+#: A nonconvex and a convex loss whose lists of numbers fill several lines.
+_LONG: list[mo.Model] = [
+    mo.Margin(_X, _Y, mo.margin.PiecewiseLinear(tuple((1.2345 * k, losses[k]) for k in range(30))), domain=mo.margin.Box(-1, 1))
+    for losses in (1e-7 * np.abs(np.sin(np.arange(30))), np.arange(30.0)[::-1] ** 2 / 7)
+]
+
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: m.statement.title)
 def test_every_model_states_itself(model: mo.Model) -> None:
@@ -72,7 +78,7 @@ def test_numbers_are_written_by_powers_of_ten() -> None:
 def test_every_statement_compiles(tmp_path: Path) -> None:
     """One document with every statement in full, and one standalone document for each kind; nothing sticks out of the page."""
     head = MODELS[0].latex(standalone=True).partition("\\noindent")[0]
-    bodies = [m.latex(standalone=True).partition("\\noindent")[2].partition("\\end{document}")[0] for m in MODELS]
+    bodies = [m.latex(standalone=True).partition("\\noindent")[2].partition("\\end{document}")[0] for m in [*MODELS, *_LONG]]
     together = head + "\\newpage\n".join(f"\\noindent {body}" for body in bodies) + "\\end{document}\n"
     for name, text in {"all": together, "alone": MODELS[0].latex(standalone=True), "odd": _odd().latex(standalone=True)}.items():
         (tmp_path / f"{name}.tex").write_text(text, encoding="ascii")
@@ -81,6 +87,16 @@ def test_every_statement_compiles(tmp_path: Path) -> None:
         assert run.returncode == 0, run.stdout[-2000:]
         assert (tmp_path / f"{name}.pdf").stat().st_size > 1000
         assert all(float(wide) < 10 for wide in re.findall(r"Overfull .hbox .(\S+)pt too wide. detected", run.stdout))
+
+
+@pytest.mark.parametrize("model", _LONG, ids=["nonconvex", "convex"])
+def test_long_lists_are_broken_after_commas_and_complete(model: mo.Model) -> None:
+    lines = model.latex().splitlines()
+    assert max(len(re.sub(r"\\[A-Za-z]+|[{}^& ]", "", line)) for line in lines) <= 80
+    assert all(line.rstrip("\\ ").endswith((",", ")")) for line in lines if line.startswith("  & \\quad"))
+    unbroken = re.sub(r" \\\\\n  & \\quad ", "", model.latex())
+    for constraint in model.statement.constraints:
+        assert re.sub(r"\\ | ", "", latex_numbers(constraint.latex)) in re.sub(r"\\ | ", "", unbroken)
 
 
 def _odd() -> Statement:
