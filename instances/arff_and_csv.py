@@ -1,4 +1,7 @@
-"""Parsers of the text formats ARFF and CSV (or another delimiter): from the text of a file to a `Table` of its cells."""
+"""Parsers of the text formats ARFF and CSV (or another delimiter): from the text of a file to a `Table` of its cells.
+
+`read_arff` and `read_csv` call them. KEEL is a repository of data sets, whose dialect of ARFF is read too.
+"""
 
 from __future__ import annotations
 

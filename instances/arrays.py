@@ -94,10 +94,10 @@ def _raise_not_finite(row: int, column: int, value: float, count: int) -> None:
 
 
 def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
-    """Return a read-only copy of the class codes of n rows, and the label of each class in the order of the codes.
+    """Return a read-only copy of the class codes ``y`` of n rows, and the label of each class in the order of the codes.
 
     Two classes are -1 and +1 (float64), K ≥ 3 classes are 0..K-1 (int64). Rows may lack some of the K classes of ``labels``, but
-    must have two classes. Other codes raise `DataError`.
+    must have two classes. Without ``labels`` the codes are the labels. Other codes raise `DataError`.
     """
     try:
         codes = np.array(y, dtype=np.float64)

@@ -42,13 +42,13 @@ class CatalogueEntry:
     access : str
         How the data are obtained, in words: the sources in the order in which they are tried.
     available : bool
-        Whether the data can be loaded on this machine without a network; True for data sets of other packages.
+        Whether the data can be loaded on this machine without a network; True for a plug-in's data set that can be used.
     parts : tuple of str
         ("train", "test") where the data were published in two parts.
     note : str
         What else a user should know.
     default : {"all", "train"}
-        The part that `load` returns by default.
+        The part that `load` returns by default; "all" means all rows.
     """
 
     name: str
@@ -66,7 +66,7 @@ class CatalogueEntry:
 def catalogue() -> list[CatalogueEntry]:
     """Return the entries of the data sets that ``load`` knows; ``load`` also knows class pairs and Brooks's benchmark by name.
 
-    Data sets of other packages and of the session come last; if one cannot be used, its note says why.
+    Data sets of plug-ins and those registered in this session come last; if one cannot be used, its note says why.
 
     Returns
     -------

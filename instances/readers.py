@@ -423,7 +423,7 @@ def import_pyarrow() -> tuple[Any, Any]:
 def check_numbers(file: Path, table: Any, target: int, before: int = 0) -> None:
     """Raise DataError for a feature of a Parquet table that is not numeric, or for a missing value, of the label too.
 
-    The table is the whole file, or a batch of it with ``before`` rows ahead of it.
+    ``target`` is the label's column. The table is the whole file, or a batch of it with ``before`` rows ahead of it.
     """
     types = import_pyarrow()[0].types
     for j, (name, kind) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):

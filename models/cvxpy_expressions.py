@@ -1,4 +1,7 @@
-"""Constraints and costs that users state in CVXPY: the blocks of a form as CVXPY variables, and how expressions are printed."""
+"""Constraints and costs that users state in CVXPY: the blocks of a form as CVXPY variables, and how expressions are printed.
+
+A block is a labelled array of variables of a standard form. `Model.with_constraint` and `with_variables` use this module.
+"""
 
 from __future__ import annotations
 
@@ -211,13 +214,13 @@ def _described(writer: _Writer, text: str) -> str:
 
 
 def expression_line(expression: Any, blocks: Sequence[Block]) -> Line:
-    """Return an expression as a line of text and LaTeX."""
+    """Return a CVXPY expression as a line of text and LaTeX, with the given names of variables of ``blocks``."""
     text = _Writer(False, blocks)
     return Line(_described(text, text.of(expression)), _Writer(True, blocks).of(expression))
 
 
 def row_line(row: Any, blocks: Sequence[Block]) -> Line:
-    """Return a constraint as a line of text and LaTeX, with its label."""
+    """Return a CVXPY constraint as a line of text and LaTeX, with its label and the given names of variables of ``blocks``."""
     plain, tex, kind = _Writer(False, blocks), _Writer(True, blocks), type(row).__name__
     if kind in _RELATIONS:
         (left, right), (sign, tex_sign) = row.args, _RELATIONS[kind]

@@ -50,9 +50,10 @@ def deadline(end: float) -> Iterator[None]:
 
 @contextmanager
 def repair_deadline(end: float) -> Iterator[None]:
-    """Set the deadline of multiplier repairs (`models.program.multiplier_repair`) inside the ``with`` block.
+    """Set the deadline of multiplier repairs inside the ``with`` block.
 
-    A repair that would end later is left out: the certificate is computed from the multipliers as they are.
+    A repair moves multipliers to where they prove a bound (`models.program.multiplier_repair`). A repair that would end later is
+    left out: the certificate is computed from the multipliers as they are.
 
     Parameters
     ----------

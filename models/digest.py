@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..rows import Rows
 
 # exempt (formulation): the one table of what stored files call the parameters of formulations
-#: The names under which parameters enter digests, by class and today's name, where they were called so in stored files.
+#: Former names of parameters, by class and present name: digests use the former names, so that those of stored files stay valid.
 EARLIER_NAMES: Mapping[str, Mapping[str, str]] = {
     "AddedParts": {"form_blocks": "over"},
     "AllHulls": {"margin_bounds": "reach"},

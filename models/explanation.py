@@ -178,7 +178,7 @@ class Solution(Protocol):
 
     @property
     def multipliers(self) -> Mapping[str, FloatArray] | None:
-        """Return the multipliers z of the constraints, by label."""
+        """Return the multipliers z of the constraints (those of cones in the dual cone), by label."""
 
     @property
     def reduced(self) -> Mapping[str, FloatArray] | None:
@@ -186,7 +186,7 @@ class Solution(Protocol):
 
     @property
     def optimised_parameters(self) -> Mapping[str, Any]:
-        """Return the parameters that the solver determined beside the variables, γ or P, by name."""
+        """Return the parameters that the solver determined beside the variables, by name, such as a kernel's γ."""
 
     @property
     def evidence(self) -> str:

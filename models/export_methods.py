@@ -24,7 +24,7 @@ class ExportMethods(ABC):
     @property
     @abstractmethod
     def form(self) -> StandardForm:
-        """The labelled standard form."""
+        """Return the labelled standard form: min ½x'Px + q'x + r over constraints F_k x + g_k in cones, bounds and integers."""
 
     @property
     def parameters(self) -> tuple[str, ...]:

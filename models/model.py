@@ -117,8 +117,9 @@ def _of_a_point(method: Callable[..., Any]) -> Callable[..., Any]:
 class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     """Base class of formulations: data and parameters, taken literally, validated once.
 
-    ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written algorithms,
-    ``statement`` the mathematics. `marginopt.solve` solves it.
+    ``form`` is the standard form: minimise ½x'Px + q'x + r over the variables x, in labelled *blocks* such as ``w``, subject to
+    labelled constraints. ``view(kind)`` is a *structural view*: the arrays of a special problem class, such as `BoxQP`, that
+    hand-written algorithms read in place of the form. ``statement`` is the mathematics. `marginopt.solve` solves it.
 
     Parameters
     ----------
@@ -157,7 +158,8 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         Raises
         ------
         TooLargeError
-            The form would need more than `materialise_limit` bytes; the hand-written algorithms still run.
+            The form would need more than `materialise_limit` bytes (by default half of the memory); hand-written algorithms
+            still run.
         """
         check_bytes(self.form_bytes, f"the standard form of {self.name}")
         form = checked_return(self.compile(), StandardForm, "compile", self.name)
@@ -355,6 +357,8 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     def unnamed_rows(self, X: object, name: str = "X") -> object:
         """Return new rows without the names of their columns, which must be the model's where both have names.
 
+        ``name`` is what messages call X.
+
         Raises
         ------
         InputError
@@ -380,7 +384,8 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return named[0]
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return one row for each point (or objective) with its score, margin and weight in a solution; no rows by default.
+        """Return a row with score, margin and weight in a solution for each data point (of a multiobjective model: for each
+        objective); no rows by default.
 
         Formulations with labels -1 and +1 and a score f(x) take them from `models.explanation.two_classes`.
         """
@@ -442,10 +447,10 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return None if composition is None or composition is self else composition.exact_cost(values)
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
-        """Return a proved lower bound of the objective less h'w, h of ``tilt``, from multipliers of any quality; None by default.
+        """Return a proved lower bound of the objective less h'w, h a vector in ``tilt``; None by default.
 
-        `models.restricted_bound` bounds a model with added rows by it. A model that only its form's Lagrangian bounds returns
-        None: the Lagrangian of the changed form contains the added rows already.
+        Multipliers of any quality give it. `models.restricted_bound` bounds a model with added rows by it. A model that only its
+        form's Lagrangian bounds returns None: the Lagrangian of the changed form contains the added rows already.
         """
         return None
 

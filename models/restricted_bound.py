@@ -1,6 +1,7 @@
 """Proved bounds of a model under rows that a user adds, by multipliers of the rows and a bound of the model without them.
 
-For prices (multipliers in the dual cones) z of rows F w + G t + g in cones, with free variables t of the rows alone and G'z = 0,
+Used by changed models (``with_constraint``) and by `Margin`. f(w, ...) is the objective of the model without the added rows
+F w + G t + g in cones, t free variables of these rows alone. For prices z (multipliers in the dual cones) with G'z = 0,
 
     min {f(w, ...) : rows} ≥ min {f(w, ...) - (F'z)'w} - g'z,
 

@@ -648,7 +648,7 @@ class BoxPoint:
 
 @dataclass(frozen=True, eq=False)
 class CoarseFactor:
-    """The factor Z rounded to single precision, for search directions, with functions that give float64 gradients.
+    """The factor Z of a `BoxQP` rounded to single precision, for search directions, with functions that give float64 gradients.
 
     Parameters
     ----------
@@ -741,12 +741,12 @@ class BoxQP:
         return np.asarray(self.product(a) + self.ridge * a + self.q)
 
     def objective(self, a: FloatArray, gradient: FloatArray | None = None) -> float:
-        """Return ½a'(ZZ' + D)a + q'a = ½a'(∇ + q)."""
+        """Return ½a'(ZZ' + D)a + q'a = ½a'(∇ + q), ∇ the ``gradient`` at a, which is computed if it is not given."""
         g = self.gradient(a) if gradient is None else gradient
         return 0.5 * float(a @ (g + self.q))
 
     def gap(self, a: FloatArray, gradient: FloatArray | None = None) -> float:
-        """Return the duality gap at a feasible a: Σ_i ∇_i a_i - min over the box of ∇_i x.
+        """Return the duality gap at a feasible a: Σ_i ∇_i a_i - min over the box of ∇_i x, ∇ the ``gradient`` at a.
 
         Minimising the linearisation at a over the box bounds the optimum from below by f(a) - gap.
         """
@@ -850,7 +850,7 @@ class BoxEqualityQP:
         return 0.5 * float(a @ self.gram.product(a)) + float(self.c @ a)
 
     def minimise_linear(self, gradient: FloatArray) -> tuple[float, float]:
-        """Return min ∇'x over the feasible x, and the multiplier ν of s'x = r that attains it.
+        """Return min ∇'x over the feasible x, ∇ the ``gradient``, and the multiplier ν of s'x = r that attains it.
 
         By duality it is max_ν rν + Σ_i u_i min(0, ∇_i - ν s_i), concave and piecewise linear in ν with kinks at s_i ∇_i:
         its slope is r + Σ_{s=-1} u at -∞, and each kink lowers it by u_i.
@@ -866,7 +866,7 @@ class BoxEqualityQP:
         return self.total * nu + float(self.upper @ np.minimum(0.0, gradient - nu * self.signs)), nu
 
     def gap(self, a: FloatArray, product: FloatArray | None = None) -> float:
-        """Return the duality gap at a feasible a: a'∇ - min ∇'x over the feasible x (`minimise_linear`)."""
+        """Return the duality gap at a feasible a, a'∇ - min ∇'x over the feasible x, ∇ = Qa + c; ``product`` is Qa, if known."""
         gradient = (self.gram.product(a) if product is None else product) + self.c
         return float(a @ gradient) - self.minimise_linear(gradient)[0]
 
@@ -901,7 +901,7 @@ class ConicProblem:
 
     Γ is the set of γ ≥ 0 with Σ γ_i a_i a_i' ⪯ M, M the metric of the norm. With r_i = 1 - a_i'w, φ_i(w) + γ_i r_i² is the convex
     envelope, in r_i, of λ1{r_i > 0} + γ_i r_i² (`models.conic_bound`). Exactly one of ``lam`` (λ form) and ``kappa`` (κ form) is
-    given; in κ form a multiplier μ of the budget takes the place of λ.
+    given. The κ form has the budget Σ 1{r_i > 0} ≤ κn in place of costs; a multiplier μ of the budget takes the place of λ.
 
     Parameters
     ----------

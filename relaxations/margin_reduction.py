@@ -164,6 +164,7 @@ class MarginReduction(Reduction[T]):
     the changes then bounds the changed one.
     """
 
+    #: Classes of models that the reduction is defined for.
     reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM, RampSVM, Margin)
 
     @property

@@ -1,11 +1,14 @@
 r"""Presolve of the 0-1 problem: heuristic incumbents, and the fixed z_i, tighter M_i and strengthened encoding that follow.
 
-The problem is min ||w||² + Σ λ_i z_i, z_i = 1{r_i > 0}, r_i = 1 - a_i'w, a_i = y_i x_i. An incumbent of objective UB and a
-relaxation's multipliers γ prove that z_i is fixed and that M_i is valid; `strengthen` does both, `fix_variables` the fixing.
+The problem is min ||w||² + Σ λ_i z_i, z_i = 1{r_i > 0}, r_i = 1 - a_i'w, a_i = y_i x_i (λ form; the κ form bounds Σ z_i instead).
+Its *encoding* states r_i > 0 ⇒ z_i = 1: by big-M rows a_i'w ≥ 1 - M_i z_i or, *strengthened*, by cones with γ as data as well. An
+incumbent of objective UB and a relaxation's multipliers γ prove that z_i is fixed and that M_i is valid: `fix_variables` uses
+both, `tighten` lowers M, `strengthen` states the strengthened encoding with an incumbent.
 
 The proof of `Fixings`: let γ in Γ = {γ ≥ 0 : Σ γ_i a_i a_i' ⪯ I} and V be a dual point with value D
 (`relaxations.bounds.convexification`; γ = 0 for the big-M relaxation), S = I - Σ γ_i a_i a_i', ŵ = ½S⁻¹ Σ (V_i - 2γ_i) a_i and
-r̂_i = 1 - a_i'ŵ. For every w, with the convexified losses χ_j(r) ≥ V_j r - χ*_j(V_j),
+r̂_i = 1 - a_i'ŵ. χ_j is the convex envelope of λ_j 1{r > 0} + γ_j r² on r ≤ M_j, χ*_j its conjugate. For every w, with
+χ_j(r) ≥ V_j r - χ*_j(V_j),
 
     ||w||² + Σ λ_j z_j  ≥  D + (w - ŵ)'S(w - ŵ):
 
@@ -182,7 +185,7 @@ class Fixing(Reduction[StandardForm]):
         return polish(model.form, model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64))), model)[0]
 
     def lift(self, model: ZeroOneSVM, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Return the bound by multipliers α of the rows ``margin``: the smaller of UB and the Lagrangian with fixed z."""
+        """Return the smaller of UB and the Lagrangian bound, with fixed z, by multipliers of the big-M rows (``margin``)."""
         # another encoding has other rows, and its multipliers of ``margin`` are taken for those of the big-M form
         form = target if model.encoding == "bigm" else self.apply(replace_fields(model, encoding="bigm", gamma=None, rows="bigm"))
         alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
@@ -200,7 +203,7 @@ class Fixing(Reduction[StandardForm]):
         return "dual point and incumbent, valid"
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """Return the caveat of `BigM` for the model's own M: that M is below the smallest one proved valid; else empty."""
+        """Return the caveat of `BigM` that the model's own M is below the smallest one proved valid; empty if it is not."""
         from .bounds.big_m import BigM
 
         return BigM("stated").caveat(replace_fields(model, upper_bound=self.upper_bound))
@@ -296,9 +299,9 @@ def heuristic(
 ) -> tuple[FloatArray, float]:
     """Return a good classifier for the 0-1 loss and its true objective: the heuristic of `zero-one-bb`, without its search.
 
-    Every start (the hinge path, w = 0, and ``starts``, such as a relaxation's w) is scaled to its best multiple. Given the points
-    that meet their margins, the w of least norm that meets them is optimal, so every classifier is replaced by that w. Local
-    searches along lines and large neighbourhoods of the best classifier take turns (`solvers.zero_one.heuristic`).
+    Every start (hinge-loss SVMs, w = 0, and ``starts``, such as a relaxation's w) is scaled to its best multiple. Given the
+    points that meet their margins, the w of least norm that meets them is optimal, so every classifier is replaced by that w.
+    Local searches along lines and large neighbourhoods of the best classifier take turns (`solvers.zero_one.heuristic`).
 
     Parameters
     ----------

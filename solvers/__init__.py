@@ -63,6 +63,7 @@ __all__ = [
     "write_solution",
 ]
 
-#: The same function as `solvers`. The package itself can be called as well, but type checkers refuse to call a module.
+#: The function `solvers`, which returns the table of all solvers, by another name. The package itself can be called as well, but
+#: type checkers refuse to call a module.
 table = solvers
 make_package_callable(__name__, table)

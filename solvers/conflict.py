@@ -1,11 +1,12 @@
 """Irreducible infeasible subsystem (IIS) of an infeasible model, by `conflict`: rows and bounds that no x satisfies together.
 
-The method is a deletion filter. Every round solves the feasibility problem of the remaining rows. Checked Farkas multipliers
-(`solvers.certification.rays`) reduce the set at once to the rows with a non-zero multiplier. A row without which a point exists
-belongs to the set. Over linear rows the last set is checked in rational arithmetic: it is infeasible and irreducible if and
-only if the multipliers of its rows span one direction, with the right signs and no zero (Gleeson and Ryan 1990), and then the
-proof is exact. In a form with integers it proves that the set is infeasible, but a smaller set may be infeasible too. Otherwise
-the claim rests on certificates and solvers in floating point, and `Conflict` says so.
+The rows are those of the standard form, F x + g in a product of cones. The method is a deletion filter. Every round solves the
+feasibility problem of the remaining rows. Checked Farkas multipliers (`solvers.certification.rays`) reduce the set at once to the
+rows with a non-zero multiplier. A row without which a point exists belongs to the set. Over linear rows the last set is checked
+in rational arithmetic: it is infeasible and irreducible if and only if the multipliers of its rows span one direction, with the
+right signs and no zero (Gleeson and Ryan 1990), and then the proof is exact. In a form with integers it proves that the set is
+infeasible, but a smaller set may be infeasible too. Otherwise the claim rests on certificates and solvers in floating point, and
+`Conflict` says so.
 """
 
 from __future__ import annotations

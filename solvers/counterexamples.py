@@ -1,6 +1,6 @@
 """Search for a counterexample to a solver's claim: a feasible point that costs less than the claimed optimum or bound.
 
-A claim of infeasibility is refuted by any feasible point.
+A stage of `solvers.judgement` runs it. A claim of infeasibility is refuted by any feasible point.
 
 A solver may claim that a point is optimal which is not: presolve and absolute tolerances cause that if the data are large or
 small. The objective is cheap to evaluate, so a few hundred points are tried: zero, multiples of the solver's
@@ -308,7 +308,8 @@ class LeadingCosts:
     def breakpoints(self, activity: FloatArray, column: FloatArray) -> FloatArray:
         """Return the steps along a column of the rows at which a row meets a threshold of its slack, sorted.
 
-        The thresholds are the slack's lower bound and, for an integer, that bound plus 1.
+        ``activity`` is rows @ w at the steps' start. The thresholds are the slack's lower bound and, for an integer, that bound
+        plus 1.
         """
         sizes = np.diff(np.append(self.groups, self.constants.size))
         lower = np.repeat(self.lower[self.slacks], sizes)

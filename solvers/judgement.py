@@ -1,10 +1,10 @@
 """Certification of a solver's answer: `judge` recomputes it from the data, stage by stage, and returns the `Result`.
 
 A solver's answer is a claim. The stages recompute what the claim is worth from the data alone: they validate the answer, complete
-and polish its point, certify it, supply evidence that the solver did not give, decide on a status and look for objections to it.
-A judgement is a frozen value: a stage returns a copy with some fields changed. The order of `STAGES` is the
-order in which the evidence is used. The rules that stages apply are in `solvers.certification`; two stages run a solver on a
-small problem (`solvers.polishing`, `solvers.counterexamples`). No stage calls ``solve``.
+and polish its point, certify it, supply evidence that the solver did not give (multipliers, rays), decide on a status, and look
+for objections to this status. A judgement is a frozen value: a stage returns a copy with some fields changed. The order of
+`STAGES` is the order in which the evidence is used. The rules that stages apply are in `solvers.certification`; two stages run a
+solver on a small problem (`solvers.polishing`, `solvers.counterexamples`). No stage calls ``solve``.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Judgement:
     """The state of an answer between two stages of certification."""
 
     original_model: Model  #: the model that was asked to be solved
-    model: Model  #: the model that the point belongs to: another one where the solver moved a parameter
+    model: Model  #: the model that the point belongs to: another one where the solver also optimised a parameter (`Answer.model`)
     form: StandardForm | None  #: the standard form of ``model``; None where it has none that fits
     solver: Solver  #: the solver that gave the answer
     options: Options  #: options of the solve
@@ -83,7 +83,7 @@ class Judgement:
     faults: str = ""  #: parts of the answer that do not fit the form
     polished: str = ""  #: the origin of the point if it is not the solver's; else empty
     ray: RayEvidence = field(default_factory=RayEvidence)  #: the evidence behind a claim of infeasibility or unboundedness
-    objection: str = ""  #: the sentence that contradicts that claim; empty without one
+    objection: str = ""  #: the sentence that contradicts a claim of infeasibility or unboundedness; empty without one
     verdict: Verdict = field(default_factory=lambda: Verdict(Status.FAILED))  #: the status and its remarks
     begin: float = field(default_factory=time.perf_counter)  #: the time at which the first stage began
 
@@ -265,7 +265,7 @@ def refine(judgement: Judgement) -> Judgement:
 
 
 def mark_optimised_parameter(judgement: Judgement) -> Judgement:
-    """Mark the certificate where the solver moved a parameter: its bound holds at that parameter only."""
+    """Mark the certificate where the solver optimised a parameter of the model: its bound holds at the parameter's value only."""
     answer, certificate = judgement.answer, judgement.certificate
     if certificate is None or answer.model is None or answer.same_problem:
         return judgement

@@ -1,6 +1,7 @@
 """Polishing of a mixed-integer point: round its integers, fix them, and solve for the other variables (interior-point method).
 
-Objectives of incumbents of different solvers then agree to 1e-9. Candidates are ranked by recomputed certificates alone.
+The certification of an answer (`solvers.judgement`) calls it: objectives of incumbents of different solvers then agree to 1e-9.
+Candidates are ranked by recomputed certificates alone.
 """
 
 from __future__ import annotations

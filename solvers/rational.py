@@ -5,7 +5,7 @@ variables are the entries of q - Σ F_k'z_k (without q for Farkas multipliers).
 
 Exact are the objective, every row, violations of linear rows and bounds, membership in second-order and rotated cones (squares),
 convexity (pivots of LDL'), and the Lagrangian bound from multipliers of linear rows. Violations of semidefinite cones are
-computed in float64, since svec holds √2, and so are violations of exponential and power cones.
+computed in float64, since svec, a symmetric matrix as a vector, holds √2; so are violations of exponential and power cones.
 
 *Existence of exact Farkas multipliers near computed ones.* Computed multipliers violate the equations of unbounded variables by
 their rounding, and a proof needs them exactly. The positive ones identify the participating rows. A correction in rational
@@ -125,7 +125,7 @@ class RationalForm:
         return [_dot(row, x) + Fraction(g) for row, g in zip(self.rows[c.label], c.g.tolist(), strict=True)]
 
     def violations(self, x: Vector) -> dict[str, float]:
-        """Return the violations of each constraint, the bounds and integrality: 0.0 is exact, other values are rounded up."""
+        """Return the largest violation of each constraint, "bounds" and "integrality": 0.0 is exact, others are rounded up."""
         by_label = {c.label: _violation(c.cone, self.value(c, x)) for c in self.form.constraints if c.rows}
         worst = Fraction(0)
         for v, low, high in zip(x, self.form.lower.tolist(), self.form.upper.tolist(), strict=True):
@@ -139,7 +139,7 @@ class RationalForm:
         """Return an exact lower bound of a convex form's optimum from multipliers of any quality; None if none follows.
 
         The multipliers are clipped into the duals of the linear cones (multipliers of other cones count as zero). The slope of
-        the Lagrangian in free variables is corrected to zero exactly, by the point at which the quadratic's tangent is taken, or
+        the Lagrangian in free variables is corrected to zero exactly, by moving x, at which the quadratic's tangent is taken, or
         (linear programs) by a correction of the multipliers. A variable without a bound takes the bound that one pass of
         propagation over the rows gives.
         """
@@ -482,7 +482,7 @@ _MIN_DEPTH = 1e-10
 
 
 def ray_exists(form: StandardForm, d: FloatArray) -> bool:
-    """Return whether an exact ray of descent is found near this direction.
+    """Return whether an exact ray of descent is found near the direction d.
 
     False proves nothing: there may be no ray, or the form is too large for rational arithmetic.
     """

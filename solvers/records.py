@@ -228,8 +228,8 @@ class Update:
 class Answer:
     """The answer of a solver before certification. All values in the form's minimisation sense.
 
-    A backend fills in all fields that it knows, for the (bridged) form that it was given. An algorithm gives its point, its bound
-    and its particular fields, and the driver adds status, objective, iterations, trace and times.
+    A backend fills in all fields that it knows, for the form that it was given, which bridges may have reformulated. An algorithm
+    gives its point, its bound and its particular fields, and the driver adds status, objective, iterations, trace and times.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ class Answer:
     version : str
         The solver's version; if empty, that of its package is taken.
     bridges : tuple of str
-        The reformulations between the form and what the solver read, in order.
+        The reformulations (bridges) between the form and what the solver read, in order.
     update : Update, optional
         How the solver used its model of the problem before, on a path.
     polished : str

@@ -327,7 +327,7 @@ class SolverSpec:
 
     @property
     def key(self) -> Any:
-        """Plain data that identify the solver, its parameters and its options in the key of a report's stored cell.
+        """Plain data that identify the solver, its parameters and its options in the key of a stored run (a cell of a report).
 
         For a solver of the registry it is the name, so that stored cells are found by name; for any other solver it is the name,
         the class and the parameters.

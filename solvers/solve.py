@@ -1,4 +1,7 @@
-"""`solve`: choose a solver if none is named, run it, and certify its answer (`solvers.judgement`)."""
+"""`solve`: choose a solver if none is named, run it, and certify its answer (`solvers.judgement`).
+
+To certify is to recompute objective, residuals, a lower bound and the gap from the user's data, without trust in the solver.
+"""
 
 from __future__ import annotations
 
@@ -117,9 +120,9 @@ def solve_problem(
 def solver_errors(solver: str) -> Iterator[None]:
     """Raise errors of a solver's own code in the block as `SolverError`, for callers that go on with other solves.
 
-    The message names the line, since the solver may be under development. An error of `solve_problem` outside the solver's calls,
-    such as in the certification of its answer, is raised unchanged, and so is an error of the model that makes its form or view
-    in such a call: a row of a table would hide an error of this package, or of the formulation.
+    The message names the line, since the solver may be under development. Other errors are raised unchanged, such as one in the
+    certification of the answer or in a model's ``form`` or ``view``: they are errors of this package or of the formulation, which
+    a row in a table of solvers would hide.
     """
     try:
         yield
@@ -247,9 +250,9 @@ def _check_reads(chosen: Solver, model: Model, options: Options, licence: Licenc
 
 
 def certification_deadline(time_limit: float, begin: float) -> float:
-    """Return the deadline of an answer's certification: a share of the time limit after it, or after the solver.
+    """Return the deadline of an answer's certification: a tenth of ``time_limit``, 0.1 s at least, after the limit or after now.
 
-    ``begin`` and the deadline are on `time.perf_counter`'s clock.
+    ``time_limit`` is in seconds from ``begin``; ``begin`` and the deadline are on `time.perf_counter`'s clock.
     """
     return max(begin + time_limit, time.perf_counter()) + max(_CERTIFYING * time_limit, _CERTIFYING)
 

@@ -53,7 +53,7 @@ _PROVED = 1.0 - 2.0 * _NEW * 1e-2
 
 @dataclass(frozen=True, eq=False)
 class Corner:
-    """A classifier that is optimal on an interval of λ.
+    """A classifier that is optimal on an interval of λ, with the symbols V, N and c_i of the module.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class WholePath(Displayable, Tabular, Question):
         return float(np.interp(lam, lams, bounds)) * (1.0 - 1e-15)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one dictionary for each corner."""
+        """Return one dictionary for each corner, as rows of a table: its interval of λ, V, N and proved ratio."""
         return [
             {
                 "lam from": corner.lam_low,
@@ -235,7 +235,7 @@ class WholePath(Displayable, Tabular, Question):
         return min(point.bound / point.value if point.value > 0.0 else 1.0 for point in self.breakpoints)
 
     def problems(self) -> Mapping[str, Model]:
-        """Return the model of every breakpoint, derived from the data."""
+        """Return the model of every breakpoint by the name "λ = ...": those that the logs are about."""
         costs = _costs(self.model)
         return {f"λ = {point.lam!r}": _model_at_lam(self.model, costs, point.lam) for point in self.breakpoints}
 
@@ -339,7 +339,7 @@ class WholePath(Displayable, Tabular, Question):
         return ""
 
     def solve_between_corners(self, time_limit: float | None = None) -> tuple[Result, ...]:
-        """Solve min ||w||² with at most k violations (the κ form) for every k between the violations of two corners.
+        """Solve min N(w) with at most k violations (the form of `ZeroOneSVM` with κ = k/n) for every k between two corners.
 
         The points lie above the lines between the corners, so that no λ finds them. Each result has its own proved bound.
 

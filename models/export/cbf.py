@@ -1,6 +1,7 @@
 """Reader and writer of CBF files (Conic Benchmark Format): linear rows, all convex cones of a form, integers.
 
-Files are written in version 3; versions 1 to 4 are read.
+A form is min q'x + r over rows F x + g in cones, bounds and integers; a semidefinite row is svec, the upper triangle by columns
+with entries off the diagonal times √2. Files are written in version 3; versions 1 to 4 are read.
 
 Variables in cones and matrix variables are read too (they become rows of the form), and dual exponential and power cones, as
 linear images of the cones (``EXP*``, ``POW*``). Power cones of other than three rows are refused by name.
@@ -15,8 +16,8 @@ Conventions of the format and of a form agree (``Q``: t ≥ ||c||; ``QR``: 2ab �
 has a double v/√2 with v = √2 (v/√2) in general, so the quotient is written to 34 digits: other readers round it (an error of
 half a unit in the last place of each coefficient), this reader multiplies by √2 in decimal arithmetic and gets v back exactly.
 
-Labels go to the sidecar: the format has no names, so variables and rows of files that others wrote are numbered. A quadratic
-objective is not in this format (`models.program.bridges.EpigraphBridge` makes it a rotated cone).
+Labels go to the sidecar ``<file>.names.json``: the format has no names, so variables and rows of files that others wrote are
+numbered. A quadratic objective is not in this format (`models.program.bridges.EpigraphBridge` makes it a rotated cone).
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """The rows of a form's cones and indicators as Gurobi, SCIP and Pyomo take them: quadratic or nonlinear inequalities, switches.
 
+A form has variables x and constraints F x + g in K. A constraint may be a *stack*: K is a product of cones of one kind and size.
+The *switch* of an indicator is x_j, or 1 - x_j, of a binary variable: the row must be ≥ 0 where the switch is 0. *Head* rows of a
+second-order cone are those that must be ≥ 0: t, or a and b.
+
 *Second-order cones as quadratic constraints (Gurobi, SCIP, Pyomo).* (t, c) with ||c|| ≤ t is
 ``c'c - t² ≤ 0, t ≥ 0``; (a, b, c) with 2ab ≥ ||c||² is ``c'c - 2ab ≤ 0, a ≥ 0, b ≥ 0``. The solvers recognise these as convex
 only where t, a, b are single non-negative variables (or constants), so a row of the cone is written as
@@ -43,7 +47,7 @@ class IndicatorRows:
     active : ndarray of int (count,)
         0 or 1, the value at which the row must hold.
     rows : ndarray of int (count,)
-        Rows of the constraint.
+        Numbers, in the constraint, of the rows that must be ≥ 0.
     """
 
     constraint: Constraint
@@ -84,8 +88,8 @@ def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
 
 
 def bilinear_rows(c: Constraint) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Yield, for each bilinear row t ≥ or = a'b, the row t and the pairs of rows (a_i, b_i); pairs with an empty factor are left
-    out.
+    """Yield, for each bilinear row t ≥ or = a'b, the number of the row t and the numbers of the pairs of rows (a_i, b_i); pairs
+    with an empty factor are left out.
     """
     k, empty = (c.cone.dim - 1) // 2, (np.diff(c.F.indptr) == 0) & (c.g == 0.0)
     for first in range(0, c.rows, c.cone.dim):

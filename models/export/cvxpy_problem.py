@@ -1,4 +1,8 @@
-"""Export of a standard form as a CVXPY problem, and multipliers in the form's signs from a solved one."""
+"""Export of a standard form as a CVXPY problem, and multipliers in the form's signs from a solved one.
+
+The form is min ½x'Px + q'x + r over constraints F x + g in cones, and bounds. A multiplier z of a constraint is in the dual cone;
+the reduced cost ζ_j of the bounds of x_j is the multiplier of the lower bound less that of the upper one.
+"""
 
 from __future__ import annotations
 
@@ -147,10 +151,9 @@ def labelled_constraints(problem: Any) -> dict[str, Any]:
 
 
 def multipliers(form: StandardForm, problem: Any) -> tuple[dict[str, FloatArray], FloatArray] | None:
-    """Return z by label and ζ, in the form's signs, from the dual values of a solved `to_cvxpy` problem; None without dual
-    values.
+    """Return the multipliers z by label and the reduced costs ζ, in the form's signs; None without dual values.
 
-    CVXPY's dual values of inequalities and cones are z; of equalities -z.
+    ``problem`` is a solved `to_cvxpy` problem. CVXPY's dual values of inequalities and cones are z; of equalities -z.
     """
     duals = {label: constraint.dual_value for label, constraint in labelled_constraints(problem).items()}
     if any(value is None for value in duals.values()):

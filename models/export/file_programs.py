@@ -1,7 +1,8 @@
 """Programs as files hold them, without blocks and labels, and their conversion to and from standard forms.
 
-Formats of linear and quadratic rows hold a `FlatProgram`, conic formats a `ConicProgram`. A layout (`models.export.layout`)
-turns them back into the form that was written.
+Formats of linear and quadratic rows hold a `FlatProgram`, conic formats a `ConicProgram`. A standard form is min ½x'Px + q'x + r
+over labelled constraints F x + g in cones. A layout, the form's labels, shapes and cones (`models.export.layout`), turns a
+program back into the form that was written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Export of a standard form as a gurobipy model, and changes of such a model in place."""
+"""Export of a standard form as a gurobipy model, and changes of such a model in place.
+
+The form is min ½x'Px + q'x + r over constraints F x + g in cones, bounds and integers; linear ones are F x = -g or F x ≥ -g.
+"""
 
 from __future__ import annotations
 

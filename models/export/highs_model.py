@@ -32,7 +32,10 @@ def _bounds(form: StandardForm) -> tuple[FloatArray, FloatArray]:
 
 
 def to_highs(highspy: Any, form: StandardForm) -> Any:
-    """Return the form as a ``highspy.HighsModel``: min ½x'Px + q'x + r with rows F x ≥ -g or = -g, and P's lower triangle."""
+    """Return the form as a ``highspy.HighsModel``: min ½x'Px + q'x + r with rows F x ≥ -g or = -g, and P's lower triangle.
+
+    ``highspy`` is the imported package.
+    """
     flat = FlatProgram.of(form, quadratic=False)
     model = highspy.HighsModel()
     lp = model.lp_
@@ -58,7 +61,7 @@ def to_highs(highspy: Any, form: StandardForm) -> Any:
 
 
 def change_highs(highspy: Any, highs: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
-    """Turn the model of ``old`` into that of ``form`` in place.
+    """Turn the model of ``old`` in ``highs``, a ``highspy.Highs`` object, into that of ``form`` in place.
 
     ``parts`` names the differences, of q, r, bounds, P, F and g; the costs q are always set.
     """

@@ -107,7 +107,7 @@ class Layout:
     maximise : bool
         Whether the stated model maximises the negative of the form's objective.
     constant : float
-        r of the form.
+        The constant r of the form's objective.
     order : tuple of int, optional
         Index in the form of each of the file's variables, for formats that prescribe their order.
     digest : str

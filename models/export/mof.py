@@ -1,11 +1,12 @@
 """Reader and writer of MathOptFormat 1.5 files (JSON), JuMP's format, which holds every feature of a form and its labels.
 
 Vector constraints are VectorAffineFunction in Zeros, Nonnegatives, SecondOrderCone, RotatedSecondOrderCone, ExponentialCone,
-PowerCone and, for semidefinite rows as svec, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint
-for each cone, named ``label[k]``; the file's ``description`` holds the layout (`models.export.layout`), by which the form reads
-back with its blocks and labels. Indicators are MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero, or
-on one where the switch is 1 - z. Bilinear rows have a ScalarQuadraticFunction. Files that JuMP wrote are read too; their dual
-exponential and power cones are read as linear images of the cones.
+PowerCone and, for semidefinite rows, Scaled PositiveSemidefiniteConeTriangle (svec: the upper triangle by columns, entries off
+the diagonal times √2). A stack of equal cones is one constraint for each cone, named ``label[k]``; the file's ``description``
+holds the layout (`models.export.layout`), by which the form reads back with its blocks and labels. Indicators are MathOptFormat's
+own: (z, row) in Indicator(GreaterThan(0)), active on zero, or on one where the switch is 1 - z. Bilinear rows have a
+ScalarQuadraticFunction. Files that JuMP wrote are read too; their dual exponential and power cones are read as linear images of
+the cones.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Export of a standard form as a MOSEK task, without a licence, and changes of such a task in place.
 
+The form is min ½x'Px + q'x + r over constraints F x + g in cones, bounds and integers; semidefinite rows are svec, the upper
+triangle by columns with entries off the diagonal times √2.
+
 A semidefinite cone each of whose rows is a constant or a multiple of a free variable that no other row has becomes a matrix
 variable of MOSEK: [[W, w], [w', 1]] ⪰ 0 with free W and w is X ⪰ 0 with the last diagonal entry fixed at 1, and W and w are other
 entries of X. Any other semidefinite cone is an affine conic constraint.
@@ -161,7 +164,7 @@ class MatrixVariables:
         return x
 
     def multipliers(self, matrices: list[FloatArray]) -> dict[str, FloatArray]:
-        """Return z of `constraints` from the lower triangles of the dual matrices: svec(S) of each cone."""
+        """Return the multipliers z of `constraints`, by label, from the lower triangles of the dual matrices S: svec(S)."""
         pieces = [svec(_symmetric(order, triangle)) for order, triangle in zip(self.orders, matrices, strict=True)]
         z, first = {}, 0
         for c in self.constraints:

@@ -1,6 +1,7 @@
 """Reader and writer of standard forms as NumPy's .npz files: every array exactly, names and cones as JSON text; no pickle.
 
-Arrays are ``q``, ``lower``, ``upper``, ``integer``, the constants ``g0``, ``g1``, ... of the constraints and, as row, column and
+A form is min ½x'Px + q'x + r over constraints F_k x + g_k in cones, with bounds and integers. Arrays are ``q``, ``lower``,
+``upper``, ``integer``, the constants ``g0``, ``g1``, ... of the constraints and, as row, column and
 value of entries, the matrices ``P`` and ``F0``, ``F1``, ...; ``layout`` is the JSON text (`models.export.layout`).
 """
 

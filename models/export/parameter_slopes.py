@@ -1,7 +1,8 @@
 """Derivatives of a model's standard form with respect to its parameters, for CVXPY problems with these parameters.
 
-The form at another value of a parameter is form + (m - m₀)·D, with one scalar m, its *multiplier*, and a fixed derivative D of
-all numbers P, q, r, F_k, g_k and bounds. m is the parameter itself if the form is affine in it; otherwise m is a function of
+A form is min ½x'Px + q'x + r over constraints F_k x + g_k in cones, and bounds. The form at another value of a parameter is
+form + (m - m₀)·D, with one scalar m, its *multiplier*, m₀ that of the model, and a fixed derivative D of all numbers P, q, r,
+F_k, g_k and bounds. m is the parameter itself if the form is affine in it; otherwise m is a function of
 the parameter, as long as the forms lie on a line. The line is found from two statements of the model and tested at further
 values.
 """

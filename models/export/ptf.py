@@ -1,10 +1,10 @@
 r"""Reader and writer of PTF files, MOSEK's readable format: linear rows, second-order, rotated and semidefinite cones, integers.
 
 The format can quote any name, so the form's names stand in the file unchanged; the sidecar holds shapes and grouping.
-Semidefinite rows are MOSEK's ``SVECPSD``: a svec scaled as in `models.program.cones`, but of the *lower* triangle stacked by
-columns, so rows are re-sorted and every number is exact. MOSEK writes no quadratic objective in this format and refuses one
-(`models.program.bridges.EpigraphBridge` makes it a rotated cone). Matrix variables of files by others are read: their entries
-of the lower triangle are variables ``X[i,j]``, in a semidefinite cone.
+Semidefinite rows are MOSEK's ``SVECPSD``. As in a form, entries off the diagonal are multiplied by √2; but MOSEK stacks the
+*lower* triangle by columns and a form the upper one, so rows are re-sorted and every number is exact. MOSEK writes no quadratic
+objective in this format and refuses one (`models.program.bridges.EpigraphBridge` makes it a rotated cone). Matrix variables of
+files by others are read: their entries of the lower triangle are variables ``X[i,j]``, in a semidefinite cone.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power
 def to_pyomo(form: StandardForm) -> Any:
     """Return the form as a ``pyomo.environ.ConcreteModel`` (always a minimisation, as the form is).
 
-    Each block is a ``Var`` of its label, indexed as `Block.names` (a symmetric block: its svec entries at (i, j), i ≤ j); each
+    Each block is a ``Var`` of its label, indexed as `Block.names` (a symmetric matrix X: X_ii, and √2 X_ij for i < j); each
     constraint a ``Constraint`` of its label, indexed by row, or by cone for the quadratic constraints of a stack of
     second-order cones or bilinear rows, whose auxiliary variables and linking equations (`quadratic_cones`) are
     ``<label>_value`` and ``<label>_link``, indexed by row; the objective is ``objective``. Exponential cones are y e^{x/y} ≤ z,

@@ -1,4 +1,7 @@
-"""Export of a standard form as a PySCIPOpt model, and changes of such a model in place."""
+"""Export of a standard form as a PySCIPOpt model, and changes of such a model in place.
+
+The form is min ½x'Px + q'x + r over constraints F x + g in cones, bounds and integers; linear ones are F x = -g or F x ≥ -g.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +126,7 @@ def change_scip(model: Any, old: StandardForm, form: StandardForm, parts: frozen
 def extend_point(form: StandardForm, x: FloatArray) -> FloatArray:
     """Return (x, v, slacks), the values of ``model.data`` of `to_scip` at a point x of a form with a linear objective.
 
-    The slack of an indicator is the amount by which its row violates ≥ 0.
+    v are the auxiliary variables of the second-order cones. The slack of an indicator is the violation of its row ≥ 0.
     """
     cones = [rows.constraint.value(x)[rows.linked] for rows in quadratic_cones(form)]
     slacks = [np.maximum(-rows.constraint.value(x)[rows.rows], 0.0) for rows in indicator_rows(form)]

@@ -2,8 +2,9 @@
 
 A block of negative size is a diagonal matrix, whose entries are inequalities. Linear rows and bounds of a form are one diagonal
 block; an equality is written as two inequalities, since the format has no equalities. Integers are listed behind ``*INTEGER``, as
-SCIP-SDP and MathOptInterface do. Entries off the diagonal are those of the matrix: svec's √2 is divided out to 34 digits, as in
-CBF (`models.export.cbf`). A constant of the objective is the cost of a last variable that is fixed at 1.
+SCIP-SDP and MathOptInterface do. Entries off the diagonal are those of the matrix: the √2 with which a form stores them is
+divided out to 34 digits, as in CBF (`models.export.cbf`). A constant of the objective is the cost of a last variable that is
+fixed at 1.
 
 Punctuation ({, }, parentheses, commas) is read as blanks; text may stand behind the sizes; exponents may have FORTRAN's D. An
 entry of the lower triangle stands for its mirror image; a second entry of one place is refused, since other readers differ on

@@ -42,9 +42,9 @@ class FilePoint:
     x : ndarray (n,), optional
         The point; None where the file has none.
     multipliers : mapping of label to array, optional
-        z_k, in the signs of `models.program.form`.
+        Multipliers z_k of the constraints F_k x + g_k in cones K_k, each in the dual cone of K_k.
     reduced : ndarray (n,), optional
-        Reduced costs ζ, in the same signs.
+        Reduced costs ζ: multipliers of the lower bounds less those of the upper ones, all for the form's minimisation.
     objective, bound : float, optional
         Objective and bound that the file states, turned into the sense of the form's minimisation.
     unknown_variables : int

@@ -4,11 +4,12 @@ With a_i = y_i x_i, u_i = a_i'w and r_i = 1 - u_i it is
 
     min Tr W + λ Σz  over  x_i'W x_i - 2u_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i),  [1 w'; w W] ⪰ 0,  0 ≤ z ≤ 1,
 
-or, in κ form, with Σz ≤ κn in place of the cost λΣz. The multipliers γ* of its hull rows strengthen other relaxations of the 0-1
-loss (`relaxations.strengthen`).
+with λ the cost of a violated margin; or, in κ form, with Σz ≤ κn in place of λΣz, κ the share of margins that may be violated.
+The multipliers γ* of its *hull* rows, those with x_i'W x_i, strengthen other relaxations of the 0-1 loss
+(`relaxations.strengthen`).
 
 *The dual.* The derivation is that of `models.conic_bound`, whose g has the other sign: with S = I - Σγ_i x_i x_i' and γ in
-Γ = {γ ≥ 0 : S ⪰ 0}, the multipliers v_i of the rows that split r_i, and g = Σ(v_i - 2γ_i) a_i,
+Γ = {γ ≥ 0 : S ⪰ 0}, the multipliers v_i of the rows that split r_i, g = Σ(v_i - 2γ_i) a_i, and conjugates ψ*_i,
 D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Some optimal v is in these intervals*: let
 (γ, v) be optimal, v_i outside. Then z_i is 0 or 1, r_i ≠ 0 and v_i = 2γ_i r_i; hull row i is active with x_i'W x_i = u_i², so
 that (W - ww')a_i = 0. Set γ_i to γ' = 0 (r_i < 0) or γ' = λ/r_i² (z_i = 1), and v_i to 2γ' r_i: S changes by a multiple of
@@ -122,7 +123,7 @@ class ConicSVM(Model):
     y : array_like (n,)
         Labels -1, +1.
     lam : float or array_like (n,), optional
-        λ > 0: the λ form; one for each point costs Σ λ_i z_i.
+        λ > 0, the cost of a violated margin: the λ form; one for each point costs Σ λ_i z_i.
     kappa : float, optional
         κ in [0, 1]: the κ form (Appendix C) drops λΣz and requires Σz ≤ κn. κ = 0 is the hard-margin problem, compiled as a QP:
         as an SDP it is weakly infeasible on non-separable data (no solver has a proof).

@@ -1,7 +1,7 @@
 """`MEBDual`, the dual of the minimum enclosing ball of points, (15) of Frandi et al., 2013 ("FW").
 
 Core vector machines solve it. The ball is min r² over the centre c and r with ||φ_i - c||² ≤ r², φ_i the image of x_i in the
-kernel's feature space.
+kernel's feature space. Its dual variables a_i ≥ 0 sum to 1; K is the kernel matrix, K_ij = k_ij = φ_i'φ_j.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MEBDual(SimplexModel):
     Raises
     ------
     InputError
-        As `L2SVMDual`; or only one of y and C given.
+        Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, or only one of y and C given.
     """
 
     X: Points
@@ -94,7 +94,7 @@ class MEBDual(SimplexModel):
 
     @cached_property
     def simplex(self) -> SimplexQP:
-        """Return the view with Q = 2K and c = -diag K; halves are exact."""
+        """Return the problem min ½a'Qa + c'a over the simplex, as solvers read it: Q = 2K and c = -diag K; halves are exact."""
         K = self.gram
         double = KernelGram(K.X, K.kernel, K.signs, K.offset, K.ridge, scale=2.0)
         return SimplexQP(double, -0.5 * double.diagonal, np.zeros(K.n, dtype=np.int64), c_error=0.5 * double.diagonal_error)

@@ -223,7 +223,7 @@ def images_of(kernel: object, X: Points) -> Images:
 
 
 def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:
-    """Return the norm of w and the numbers of margin violations (u < 1 beyond rounding) and misclassified points (u < 0)."""
+    """Return the norm of w and the numbers of margins u_i = y_i x_i'w below 1 (beyond rounding) and of misclassified points."""
     return margin_figures(y * np.asarray(X @ w), w)
 
 

@@ -127,11 +127,11 @@ class HingeSVM(Model):
 
     @property
     def linear_problem(self) -> LinearProblem:
-        """Return the view that solvers read by blocks of rows."""
+        """Return the problem's data, rows, labels and costs λ_i, as solvers read them in blocks of rows."""
         return LinearProblem(as_row_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE)
 
     def view(self, kind: type[V]) -> V | None:
-        """Return the `LinearProblem` view, None for another kind."""
+        """Return the problem as a `LinearProblem`, which solvers read in place of the form; None for another kind."""
         return self.linear_problem if kind is LinearProblem else None  # type: ignore[return-value]
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
@@ -188,7 +188,7 @@ class HingeSVM(Model):
         return two_classes(self.X, self.y, partial(self.decision_function, values), weights)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Return ||w|| and the numbers of margin violations (u < 1) and misclassified points (u < 0)."""
+        """Return ||w|| and the numbers of margin violations (y_i x_i'w < 1) and misclassified points (y_i x_i'w < 0)."""
         return linear_summary(self.X, self.y, values["w"])
 
     @property

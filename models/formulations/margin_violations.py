@@ -1,7 +1,8 @@
 """The base class of `ZeroOneSVM` and `RampSVM`, whose points may violate their margins at a cost, with valid big-M constants.
 
 The margin of point i is u_i = y_i x_i'w. z_i = 0 requires u_i ≥ 1 (less a slack, for the ramp), by a row u_i ≥ 1 - M_i z_i with
-M_i from UB, the objective of a known feasible point; z_i = 1 costs λ_i, or at most κn of the z_i are 1.
+M_i from UB, the objective of a known feasible point. z_i = 1 costs λ_i (λ form), or at most κn of the z_i are 1 (κ form). A
+*view* is the record of a problem that solvers read in place of the standard form.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from .margin.activity_bounds import LEVEL_TOLERANCE, capped_bound, largest_valid
 
 @dataclass(frozen=True, eq=False)
 class ZeroOneBudget:
-    """The problem min Σ_j d_j w_j² subject to a_i'w ≥ 1 for all but at most k points, a view of the κ form of `ZeroOneSVM`.
+    """The problem min Σ_j d_j w_j² subject to a_i'w ≥ 1 for all but at most k points, the view of the κ form of `ZeroOneSVM`.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ class ViolationCosts:
 
 
 def margin_parameters(intercept: str) -> tuple[Parameter, ...]:
-    """Return the parameters that `ZeroOneSVM` and `RampSVM` share on the command line; ``intercept`` is that one's default."""
+    """Return the command-line parameters of both `ZeroOneSVM` and `RampSVM`; ``intercept`` is the default of that parameter."""
     return (
         Parameter("big_m", "big-M, a number; auto: valid ones from the data", default="auto", words=("auto",)),
         Parameter("intercept", "whether the intercept is part of the norm", str, intercept, ("penalised", "free")),
@@ -242,7 +243,7 @@ class MarginViolationModel(Model):
 
     @cached_property
     def _penalised_norms(self) -> FloatArray:
-        """||x_i|| of the penalised part."""
+        """Return ||x_i|| of the penalised part."""
         rows = self.X[:, 1:] if self.free else self.X
         return np.sqrt(row_norms_squared(rows)) if rows.shape[1] else np.zeros(self.X.shape[0])
 
@@ -252,12 +253,12 @@ class MarginViolationModel(Model):
         return self._intercept_bound_at(self.incumbent_value) if np.isfinite(self.incumbent_value) else np.inf
 
     def _intercept_bound_at(self, value: float) -> float:
-        """|b| of some optimal solution is at most this if a feasible point has this value."""
+        """Return a bound of |b| of some optimal solution, if a feasible point has this value."""
         return 1.0 + float(self._penalised_norms.max(initial=0.0)) * float(np.sqrt(value))
 
     @cached_property
     def big_m_values(self) -> FloatArray:
-        """Return M_i in use: the given ones, or 1 + ||x_i|| √(UB - `cost.point_costs`) [+ |b|max]; the model's notes say why.
+        """Return the M_i in use: the given ones, or 1 + ||x_i|| √(UB - `cost.point_costs`), plus `intercept_bound` if b is free.
 
         Raises
         ------
@@ -312,12 +313,12 @@ class MarginViolationModel(Model):
 
     @cached_property
     def _largest_valid(self) -> float:
-        """The largest v up to which a given M is valid: M_i ≥ 1 + ||x_i|| √(v - λ_i) [+ |b|max] where λ_i ≤ v."""
+        """Return the largest v up to which a given M is valid: M_i ≥ 1 + ||x_i|| √(v - λ_i) [+ |b|max] where λ_i ≤ v."""
         return largest_valid(self._valid_at)
 
     @property
     def cutoff(self) -> float:
-        """Return the value UB behind M, or the largest value at which a given M is valid."""
+        """Return the objective up to which the form holds every point: UB, or the largest value at which a given M is valid."""
         return self._largest_valid if self.has_given_big_m else self.incumbent_value
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
@@ -327,14 +328,14 @@ class MarginViolationModel(Model):
 
     @property
     def loss_bounded_variables(self) -> tuple[int, ...]:
-        """Return (0,) for a free intercept, whose bound holds for some optimal point only; else ()."""
+        """Return the indices of variables whose bounds hold for some optimal point only: (0,) for a free intercept, else ()."""
         return (0,) if self.free else ()
 
     # -- scores and explanations --------------------------------------------------------------------------------
 
     @property
     def has_margin_rows(self) -> bool:
-        """Return whether the constraint ``margin`` has a row for every point: explanations then tell points on their margin."""
+        """Return whether the constraint ``margin`` has a row for every point: explanations then mark points on their margin."""
         return True
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:

@@ -1,6 +1,7 @@
 """`MaxMinSVM`, (10) of Luo et al., 2023 ("MaxMin"): the SVM and the kernel parameter that separate the classes' hulls the most.
 
-The problem is max over γ of min over a in two unit simplices of ½a'(G(γ) + I/C)a, G_ij = y_i y_j k_γ(x_i, x_j).
+The outer problem is over a kernel parameter γ, the inner one over weights a_i of the points, in one unit simplex for each class:
+max_γ min_a ½a'(G(γ) + I/C)a, G_ij = y_i y_j k_γ(x_i, x_j). C > 0 is the cost of squared slack.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from .svm_duals import ConvexHullsDual
 
 
 def fisher_ratio(distances: FloatArray, y: FloatArray, gamma: float) -> float:
-    """Return D_inter/D_inner of MaxMin (54)/(55) for k = exp(-γ D), D the m × m matrix of squared distances.
+    """Return Fisher's ratio D_inter/D_inner, MaxMin (54)/(55), for k = exp(-γ D), D the m × m matrix of squared distances.
 
     D_inter = ||m+ - m-||², the squared distance of the classes' means in feature space; D_inner is the sum over the classes of
     the mean ||φ_i - m||² = 1 - mean k. Computed from 1 - k, which does not cancel where γ is small. Infinite where each class
@@ -77,12 +78,12 @@ def _class_ratio(distances: FloatArray, y: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class MaxMinProblem(ABC):
-    """The view of `MaxMinSVM` for its outer algorithm: the inner problem at any parameter θ, and the derivative of its optimal
-    value.
+    """The data of `MaxMinSVM` that its solver "maxmin" reads: the inner problem at any parameter θ, and the derivative of its
+    optimal value.
 
     The inner problem is f(θ) = min_a ½a'Q(θ)a over two unit simplices, Q_ij = y_i y_j k_θ(x_i, x_j) + δ_ij/C. Envelope theorem: f
     is differentiable where the minimiser is unique (I/C makes it so), with f'(θ) = ½a'Q'(θ)a = ½ Σ a_i a_j y_i y_j
-    ∂k_θ(x_i, x_j)/∂θ at that minimiser. Methods take θ as ``gamma``.
+    ∂k_θ(x_i, x_j)/∂θ at that minimiser. Methods take θ as ``gamma``, (1,) or one entry for each feature, and a as (m,).
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ class MaxMinProblem(ABC):
 
     @abstractmethod
     def _block(self, support: IntArray, gamma: FloatArray) -> FloatArray:
-        """The kernel matrix of some points at θ."""
+        """Return the kernel matrix of some points at θ."""
 
     def value(self, a: FloatArray, gamma: FloatArray) -> float:
         """Return ½a'Q(θ)a at fixed a."""
@@ -146,7 +147,7 @@ class MaxMinProblem(ABC):
 
     @abstractmethod
     def ratio(self, gamma: FloatArray) -> float:
-        """Return D_inter/D_inner of MaxMin (54)/(55) at θ."""
+        """Return the ratio D_inter/D_inner of `fisher_ratio` at θ."""
 
     def inner_problem(self, gamma: FloatArray) -> ConvexHullsDual:
         """Return the two-hulls dual at θ, on the precomputed kernel matrix."""
@@ -260,7 +261,7 @@ _GAMMA0, _LOWER, _UPPER = 0.004, 2.0**-15, 2.0**3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HullsOfScaledFeatures(ConvexHullsDual):
-    """The inner problem at one γ for each feature: X holds the features times √γ_k, and scores are of rows as they were given.
+    """The inner problem at one γ_k for each feature: X holds the features times √γ_k; new rows are given unscaled.
 
     Parameters
     ----------
@@ -320,14 +321,14 @@ class MaxMinSVM(Model):
     problem at the final value. With one the form maximises Σ_g (p_g + q_g - s_g) over blocks ``share`` (λ in the unit simplex,
     1 at the chosen value), ``a`` (one row for each value), ``p``, ``q`` and ``s``, under 2 λ_g s_g ≥ a_g'Q_g a_g (rotated cones
     ``value_g``, Q_g = G + I/C at the g-th value) and (Q_g a_g)_i ≥ p_g where y_i = 1, ≥ q_g where y_i = -1 (``edges``). A kernel
-    that grows with its parameter
-    without bound (a polynomial one) moves the hulls apart by its scale alone and ends at the upper end of the range.
+    that grows with its parameter without bound (a polynomial one) moves the hulls apart by its scale alone and ends at the upper
+    end of the range.
 
     Raises
     ------
     InputError
-        As `ConvexHullsDual`; a parameter that the kernel does not have; a range or a grid that leaves what the parameter allows,
-        or a grid of one γ for each feature; not lower ≤ gamma0 ≤ upper.
+        Data, C or weights that `ConvexHullsDual` refuses; a parameter that the kernel does not have; a range or a grid that
+        leaves what the parameter allows, or a grid of one γ for each feature; not lower ≤ gamma0 ≤ upper.
     """
 
     X: Points
@@ -425,7 +426,7 @@ class MaxMinSVM(Model):
 
     @cached_property
     def problem(self) -> MaxMinProblem:
-        """Return the view that the outer algorithm reads."""
+        """Return the data that the solver "maxmin" reads."""
         assert self.lower is not None and self.upper is not None and self.gamma0 is not None
         size = self.X.shape[1] if self.parameter == "per-feature" else 1
         gamma0 = np.full(size, self.gamma0)
@@ -462,7 +463,7 @@ class MaxMinSVM(Model):
         )
 
     def view(self, kind: type[V]) -> V | None:
-        """Return the `MaxMinProblem`, not the simplex view, which would leave γ where it is; None where γ is on a grid."""
+        """Return the `MaxMinProblem` of the solver "maxmin"; None for another kind, or where γ is on a grid."""
         return self.problem if kind is MaxMinProblem and self.grid is None else None  # type: ignore[return-value]
 
     @property
@@ -472,7 +473,7 @@ class MaxMinSVM(Model):
         return 64 * m if self.grid is None else 24 * m * m * self.grid.size
 
     def zero_objective_point(self) -> None:
-        """Return None: the weights of each class sum to one."""
+        """Return None: the weights of each class sum to one, so that no point with an objective of zero is known."""
 
     def compile(self) -> StandardForm:
         """Return the second-order cone program of the largest of the grid's inner optima.
@@ -515,7 +516,7 @@ class MaxMinSVM(Model):
         return Bound(-max(ends), "the largest inner objective at the multipliers, scaled to weights of the points", error)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Return the value of the grid with the largest share, by the parameter's name; empty without a grid."""
+        """Return the value of the grid with the largest ``share`` λ_g, by the parameter's name; empty without a grid."""
         if self.grid is None or "share" not in values:
             return {}
         return {self._plain: float(self.grid[int(np.argmax(values["share"]))])}

@@ -1,4 +1,8 @@
-"""Support vector machines for several classes in one program: Crammer and Singer's, Weston and Watkins's, and the 0-1 loss."""
+"""Support vector machines for several classes in one program: Crammer and Singer's, Weston and Watkins's, and the 0-1 loss.
+
+Each of the K classes has a score w_k'x, W is the matrix with the rows w_k, m_ik = (w_{y_i} - w_k)'x_i is the margin of point i
+against another class k, and c_i the point's cost.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +85,7 @@ class ClassLoss(ABC):
 
 
 def _repeated(n: int, rows_per_point: int) -> sp.csr_array:
-    """From one number for each point to one for each of its rows."""
+    """Return the matrix that repeats one number for each point in each of the point's rows."""
     return sp.csr_array(sp.kron(sp.eye_array(n), np.ones((rows_per_point, 1)), format="csr"))
 
 
@@ -237,9 +241,9 @@ class MulticlassSVM(Model):
     loss : {"crammer-singer", "weston-watkins", "zero-one"}
         max_k (1 - m_ik)_+; Σ_k (1 - m_ik)_+; or 1{some m_ik < 1}, with binaries.
     sample_weight : float or array_like (n,)
-        c > 0.
+        c_i > 0, one for all points or one for each.
     kernel : Kernel, optional
-        As for `Margin`: x_i is replaced by coordinates in feature space, after a one for the intercept.
+        x_i is then replaced by coordinates in the kernel's feature space, after a one for the intercept.
 
     Notes
     -----
@@ -303,7 +307,7 @@ class MulticlassSVM(Model):
 
     @cached_property
     def _problem(self) -> MulticlassProblem:
-        """The data as arrays, whatever the loss."""
+        """Return the data as arrays, whatever the loss."""
         rows = self.features.rows
         if isinstance(rows, np.ndarray):
             rows = np.ascontiguousarray(rows)
@@ -350,7 +354,7 @@ class MulticlassSVM(Model):
         return {"W": (tuple(map(str, self.class_values(self.classes.size))), self.feature_names)}
 
     def class_values(self, scores: int) -> np.ndarray:
-        """Return the names of the classes, else their labels."""
+        """Return the names of the classes, else their labels, in the order of the ``scores`` columns of scores."""
         return super().class_values(scores) if self.class_names else self.classes
 
     def compile(self) -> StandardForm:
@@ -374,11 +378,11 @@ class MulticlassSVM(Model):
 
     @property
     def cutoff(self) -> float:
-        """Return the value of W = 0, from which M follows; infinite for the convex losses, which need none."""
+        """Return the objective of W = 0, from which M follows; infinite for the convex losses, which need no M."""
         return float("inf") if self._loss.convex else float(self.costs.sum())
 
     def margins(self, W: FloatArray) -> FloatArray:
-        """Return m_ik, n × (K - 1)."""
+        """Return the margins m_ik, n × (K - 1)."""
         return 1.0 - self._problem.without_own_class(self._problem.shortfalls(W, slice(None)))
 
     def objective(self, W: FloatArray) -> float:
@@ -432,7 +436,7 @@ class MulticlassSVM(Model):
         return np.column_stack([self.features.products(w, X) for w in values["W"]])
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return one row for each point: its own class's score and its lead over the best other class."""
+        """Return one row for each point: its own class's score and its lead min_k m_ik over the best other class."""
         W = values["W"]
         lead = self.margins(W).min(axis=1)
         own_scores = np.asarray(self.features.rows @ W.T)[np.arange(lead.size), self.codes]
@@ -455,7 +459,7 @@ class MulticlassSVM(Model):
         return PointExplanation(tuple(rows), note, score="own score", margin="lead")
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Return ||W|| and the numbers of leads below 1 and of misclassified points."""
+        """Return ||W|| and the numbers of points with a smallest margin min_k m_ik below 1, and below 0 (misclassified)."""
         lead = self.margins(values["W"]).min(axis=1)
         return {
             "norm": float(np.linalg.norm(values["W"])),

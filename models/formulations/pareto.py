@@ -1,4 +1,8 @@
-"""`ParetoQP`, (20) of Zhang et al., 2024 ("NPSVC++"): weights of objectives whose combined gradient descends in each of them."""
+"""`ParetoQP`, (20) of Zhang et al., 2024 ("NPSVC++"): weights of objectives whose combined gradient descends in each of them.
+
+The objectives J_l of several classes share variables, such as a matrix P with P'P = I; grad_l is the gradient of J_l in these,
+and τ_l is its weight. The solver of K-NPSVC++ (`ChebyshevNPSVC`) chooses its weights so.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +32,8 @@ def manifold_gradient(P: FloatArray, G: FloatArray, kind: GradientKind = "embedd
     """Return the gradient on the Stiefel manifold, P'P = I, of a function whose Euclidean gradient at P is G.
 
     ``"embedded"``: G - ½P(P'G + G'P), the projection of G on the tangent space. ``"printed"``: (GP' - PG')P, the gradient of the
-    canonical metric. **Erratum**: with (GP' - PG')P, which is printed, and the Frobenius norm of (20), Theorem 2 fails, since
-    <G, Δ> is not <grad, Δ> then: the combination may raise an objective. Another ``kind`` raises `InputError`.
+    canonical metric. **Erratum**: with (GP' - PG')P, which is printed, and the Frobenius norm of (20), Theorem 2 fails (see
+    `ParetoQP`), since <G, Δ> is not <grad, Δ> then: the combination may raise an objective. Another ``kind`` raises `InputError`.
     """
     if kind == "embedded":
         return stiefel_gradient(P, G)
@@ -87,7 +91,7 @@ class ParetoQP(SimplexModel):
 
     @cached_property
     def simplex(self) -> SimplexQP:
-        """Return the view with Q (inner products of the gradients) and c (-γ J)."""
+        """Return the QP as solvers read it: min ½τ'Qτ + c'τ over the unit simplex, Q_lm = <grad_l, grad_m> and c = -γJ."""
         rows = self.gradients.reshape(self.gradients.shape[0], -1)
         Q = rows @ rows.T
         gram = MatrixGram(0.5 * (Q + Q.T), "the Gram matrix of the gradients")
@@ -103,10 +107,10 @@ class ParetoQP(SimplexModel):
         return float(np.linalg.norm(self.direction(tau))) / largest if largest > 0 else 0.0
 
     def scaled(self) -> ParetoQP:
-        """Return the problem with the longest gradient of length 1, or less where γ max |J_l| is then above 1: no number is
-        large.
+        """Return the problem, with the same τ, whose longest gradient has length 1, or less where γ max |J_l| is then above 1: no
+        number is large.
 
-        Only powers of two are taken out beyond the longest gradient, so that nothing more is rounded.
+        Beyond the longest gradient's length only powers of two are divided out, so that nothing more is rounded.
         """
         rows = self.gradients.reshape(self.gradients.shape[0], -1)
         largest, size = float(np.sqrt(np.sum(rows**2, axis=1).max())), float(np.abs(self.objectives).max())

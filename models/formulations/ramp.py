@@ -41,7 +41,7 @@ class RampSVM(MarginViolationModel):
     y : array_like (n,)
         Labels -1, +1.
     lam : float or array_like (n,)
-        λ > 0. Brooks' ½||w||² + C Σ(ξ + 2z) is half of this with λ = 2C.
+        λ > 0, the cost of a unit of slack. Brooks' ½||w||² + C Σ(ξ + 2z) is half of this with λ = 2C.
     big_m : "auto", float or array_like (n,)
         Big-M constants M_i: "auto" takes valid ones by the argument below; numbers are taken as they are, and unproven.
     upper_bound : float, optional
@@ -77,7 +77,9 @@ class RampSVM(MarginViolationModel):
     encoding: Literal["bigm", "indicator"] = "bigm"
 
     name = "RampSVM"
+    #: New names of parameters by their old ones.
     renamed: ClassVar[Mapping[str, str]] = {"M": "big_m"}
+    #: Meaning of the multipliers of a constraint, by its label.
     meanings: ClassVar[Mapping[str, str]] = {
         "margin": "integer variables: no multipliers; z_i = 1 marks the points that are given up at the cost of a ramp, 2 lam",
     }
@@ -119,7 +121,7 @@ class RampSVM(MarginViolationModel):
         return ViolationCosts(2.0 * self.sample_weight, self.lam, subtracted_term=" - 2 lam_i")
 
     def view(self, kind: type[V]) -> V | None:
-        """Return the `MarginProblem` view, which does not depend on M; None for another kind."""
+        """Return the `MarginProblem` that "margin-bb" reads, which does not depend on M; None for another kind."""
         return self.composition.view(kind)
 
     @property

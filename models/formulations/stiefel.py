@@ -1,4 +1,7 @@
-"""`StiefelQP`, a quadratic over matrices with orthonormal columns (Stiefel manifold): (19) of Zhang et al., 2024 ("NPSVC++")."""
+"""`StiefelQP`, a quadratic over matrices with orthonormal columns (Stiefel manifold): (19) of Zhang et al., 2024 ("NPSVC++").
+
+It is the step in the projection P of `ChebyshevNPSVC`. The functions project on the manifold, and on its tangent spaces.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +159,7 @@ class StiefelQP(Model):
 
     @cached_property
     def problem(self) -> StiefelProblem:
-        """Return the view that algorithms on the manifold read."""
+        """Return the data that algorithms on the manifold read."""
         return StiefelProblem(self.H, self.E)
 
     def view(self, kind: type[V]) -> V | None:

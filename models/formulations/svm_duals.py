@@ -2,7 +2,8 @@
 
 `SimplexModel` is the base class of convex quadratic programs over unit simplices, `KernelSVMDual` that of duals with a kernel.
 Equations are those of Frandi et al., 2013 ("FW") and of Luo et al., 2023 ("MaxMin"). φ_i is the image of x_i in the kernel's
-feature space, k_ij = φ_i'φ_j, e_i the i-th unit vector, and ∇ the gradient of the objective.
+feature space, k_ij = φ_i'φ_j, e_i the i-th unit vector, a_i the dual weight of point i, and ∇ the gradient of the objective. A
+*view* is the record of a problem that solvers read in place of the standard form.
 """
 
 from __future__ import annotations
@@ -242,8 +243,8 @@ class L1SVMDual(KernelSVMDual):
         return other
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return the better of the bounds -½a'Qa + min ∇'x' over the feasible x' at the point a and at (1 + ε)a; multipliers are
-        not read.
+        """Return the better of the bounds -½a'Qa + min ∇'x' over the feasible x' at the point a and at (1 + ε)a, ε of the size of
+        the rounding errors; multipliers are not read.
         """
         if x is None:
             return Bound(-np.inf, "no point")
@@ -269,7 +270,7 @@ class L1SVMDual(KernelSVMDual):
         )
 
     def _tangent(self, x: FloatArray, product: FloatArray, error: FloatArray, stretch: float) -> Rounded:
-        """-½a'Qa + min ∇'x' over the feasible x', the tangent taken at a = (1 + ε)x, errors included."""
+        """Return -½a'Qa + min ∇'x' over the feasible x', the tangent taken at a = (1 + ε)x, errors included."""
         view, scale = self.box, 1.0 + min(stretch, 1e-3)
         product, error, a = scale * product, (scale * error + 2.0 * UNIT * np.abs(product)) * (1.0 + 1e-12), scale * x
         slope = product + view.c
@@ -483,11 +484,11 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
     Notes
     -----
     Form: block ``a`` ≥ 0; constraint ``sum``: row 0 the positive class, row 1 the negative one; their multipliers are
-    p = min_+ ∇ and q = min_- ∇ at an optimum. Gap at a feasible a: a'Qa - min_+ (Qa) - min_- (Qa), Q = G + I/C.
-    Decision, MaxMin (4)-(6): sign(Σ y_i a_i k(x_i, x) - (p* + q*)/2), where p* and q* are the scores' edges of the two classes:
-    p* is the mean of Σ_j y_j a_j k_ij + a_i/C over the positive points and q* the mean of Σ_j y_j a_j k_ij - a_i/C over the
-    negative ones, both weighted by a, so that rounding in one support vector does not decide. **Erratum**: p* of MaxMin (5) is -p
-    of (13); q* = q.
+    p = min_+ ∇ and q = min_- ∇ at an optimum, the least entries of the positive and of the negative points. Gap at a feasible a:
+    a'Qa - min_+ (Qa) - min_- (Qa), Q = G + I/C. Decision, MaxMin (4)-(6): sign(Σ y_i a_i k(x_i, x) - (p* + q*)/2), where p* and
+    q* are the scores' edges of the two classes: p* is the mean of Σ_j y_j a_j k_ij + a_i/C over the positive points and q* the
+    mean of Σ_j y_j a_j k_ij - a_i/C over the negative ones, both weighted by a, so that rounding in one support vector does not
+    decide. **Erratum**: p* of MaxMin (5) is -p of (13); q* = q.
 
     Raises
     ------

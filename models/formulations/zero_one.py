@@ -225,7 +225,7 @@ class ZeroOneSVM(MarginViolationModel):
         return self.cost.with_budget_row(self.margin_encoding.form(self))
 
     def view(self, kind: type[V]) -> V | None:
-        """Return the `ZeroOneProblem` view (λ form) or the `ZeroOneBudget` view (κ form), which do not depend on M; else None."""
+        """Return the problem as solvers read it, without M: `ZeroOneProblem` (λ form) or `ZeroOneBudget` (κ form); else None."""
         if kind not in (ZeroOneProblem, ZeroOneBudget):
             return None
         view = self.cost.view(self.signed, self.penalised)
@@ -264,7 +264,7 @@ class ZeroOneSVM(MarginViolationModel):
     def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
-        """Return the point with z_i = 1 for exactly the points that w gives up, in exact arithmetic.
+        """Return the point with z_i = 1 for exactly the points that w gives up, in exact arithmetic; ``box`` bounds w further.
 
         w is stretched until every point with z_i = 0 meets its margin, usually by rounding errors only. If giving up the points
         that fall short costs less, w stays as it is.

@@ -41,7 +41,7 @@ from .margin_violations import MarginViolationModel
 
 
 def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
-    """Check that γ is inside Γ, Conic (13), and return it: n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite."""
+    """Check that γ is inside Γ, Conic (13), and return it: n numbers ≥ 0 with I - Σ γ_i a_i a_i' ≻ 0, a_i the rows of A."""
     checked = as_vector(gamma, A.shape[0], "gamma")
     if not (checked >= 0).all():
         raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}", name="gamma")
@@ -58,7 +58,7 @@ def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
 
 
 def points_with_cones(gamma: FloatArray, rows: str) -> IntArray:
-    """Return the indices of the points with cones: all for ``rows="cone"``, else those with γ_i > 0."""
+    """Return the indices of the points with cones: all for ``rows="cone"``, for "bigm" the points with γ_i > 0."""
     return np.arange(gamma.size) if rows == "cone" else np.flatnonzero(gamma > 0.0)
 
 
@@ -104,7 +104,7 @@ def strengthened_form(
 
 
 def strengthened_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
-    """Return blocks of `strengthened_form` from w and binary z: s = (r⁺)², t = (r⁻)²; margins met within rounding give r⁺ = 0."""
+    """Return blocks of `strengthened_form` from w and binary z: s = (r⁺)², t = (r⁻)²; r⁺ = 0 where z_i = 0."""
     chosen = points_with_cones(gamma, rows)
     r, violated = 1.0 - A[chosen] @ w, z[chosen] > 0.5
     plus, minus = np.where(violated, np.maximum(r, 0.0), 0.0), np.where(violated, 0.0, np.maximum(-r, 0.0))
@@ -113,7 +113,7 @@ def strengthened_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArr
 
 
 def strengthened_lines(n_cones: int, rows: str) -> tuple[Line, tuple[Line, ...]]:
-    """Return objective and constraints of `strengthened_form`, as text and LaTeX."""
+    """Return objective and constraints of `strengthened_form`, as text and LaTeX; ``n_cones`` points have γ_i > 0."""
     objective = Line(
         "w'(I - sum_i g_i x_i x_i')w + sum_i g_i (2u_i - 1 + s_i + t_i) + lam sum_i z_i",
         r"w^\top\bigl(I-\textstyle\sum_i\gamma_i x_i x_i^\top\bigr)w + \sum_i \gamma_i(2u_i-1+s_i+t_i) + \lambda\sum_i z_i",
@@ -147,7 +147,7 @@ class MarginEncoding(ABC):
     Attributes
     ----------
     title, problem_class, source : str
-        Of the statement: name of the encoding, class of the program, equation.
+        Name of the encoding, class of the program and equation in the paper, for the printed statement.
     """
 
     title: ClassVar[str]
@@ -166,7 +166,7 @@ class MarginEncoding(ABC):
 
     @abstractmethod
     def form(self, model: MarginViolationModel) -> StandardForm:
-        """Return the form with z binary, without the row that limits z."""
+        """Return the form with z binary, without the κ form's row Σz ≤ ⌊κn⌋."""
 
     def point(self, model: MarginViolationModel, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
         """Return all blocks of the form from w and binary z."""

@@ -2,7 +2,8 @@
 """Import of programs stated in CVXPY, Pyomo, gurobipy or HiGHS as standard forms, and write-back of answers into their objects.
 
 ``from_cvxpy``, ``from_pyomo``, ``from_gurobi`` and ``from_highs`` read a program; ``recipient_of`` returns the object that
-writes an answer back. A package is imported only with the class that reads its problems.
+writes an answer back, for ``result.into(problem)``. A package is imported only with the class that reads its problems. ``mo`` is
+the package marginopt.
 """
 
 from __future__ import annotations

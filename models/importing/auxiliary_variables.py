@@ -4,7 +4,7 @@ Modelling packages write |x|, max, norms and squares with auxiliary variables: t
 one, y = Ax + b for an affine one. If t is as low (as high) as its rows allow, it *equals* f(x): then the form's objective and its
 other rows have the values of the source's. A variable's value is computed once every other variable of the rows that define it is
 known. Variables without a closed form (eigenvalues, sums of largest entries) stay unknown. *Definitions* are the form's
-constraints that the package added.
+constraints that the package added. `CVXPYSource` completes points so, when an import compares the form with its source.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def complete_auxiliary_values(
     is_known : ndarray of bool (n,)
         Mask of the entries that are given.
     definitions : sequence of Constraint
-        The rows that define auxiliary variables: all but those that the user stated.
+        The rows that define auxiliary variables: all rows that the user did not state.
     """
     x, is_known = np.where(is_known, x, 0.0), is_known.copy()
     size = np.abs(x)

@@ -7,7 +7,8 @@ keep their names; those that CVXPY adds are called ``cvxpy variable k`` and ``cv
 CVXPY infers bounds of auxiliary variables from the bounds of expressions, for solvers that take bounded variables. The bounds are
 wrong where it multiplies 0 by infinity, and redundant otherwise, so that an import ignores them all.
 
-*Canonical* is the program after CVXPY's reductions, min ½x'Px + c'x with b - Ax in cones, whose x stacks matrices by columns.
+*Canonical* is the program after CVXPY's reductions, min ½x'Px + c'x with b - Ax in cones, whose x stacks matrices by columns. An
+import is checked by evaluating the form and CVXPY's own expressions at the same points (`evaluate_form`, `evaluate_source`).
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class CVXPYSource(Source, Recipient):
         return status
 
     def evaluate_form(self, x: FloatArray) -> Evaluation:
-        """Evaluate the form, with auxiliary variables completed by `models.importing.auxiliary_variables`."""
+        """Evaluate the form at the point of the user's variables in x; its auxiliary variables follow from these."""
         c, form = self._canonical, self.form
         is_known = np.zeros(form.n, dtype=bool)
         is_known[c.user_indices] = True
@@ -150,7 +151,7 @@ class CVXPYSource(Source, Recipient):
         return Evaluation(objective, objective_size(form, sizes), rows, float(outside[c.user_indices].max(initial=0.0)), remark)
 
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Let CVXPY evaluate its expressions at a point, with the parameters' values of the time of the import."""
+        """Let CVXPY evaluate its expressions at x, with the parameters' values of the time of the import."""
         import cvxpy
 
         problem = self._problem

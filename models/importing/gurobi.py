@@ -58,7 +58,7 @@ class GurobiSource(RowSource, Recipient):
             raise InputError(f"the Gurobi model cannot be read: {error}", name="model") from error
 
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Evaluate gurobipy's expressions at x, term by term as the model holds them."""
+        """Evaluate gurobipy's expressions at x, term by term as the model holds them, to compare the form with them."""
         import gurobipy
 
         model, sign = self._model, -1.0 if self._model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0

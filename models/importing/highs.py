@@ -36,7 +36,7 @@ class HighsSource(RowSource, Recipient):
 
     Answers go back by ``setSolution``: values, activities, and HiGHS's duals, which are the change of its own objective for one
     more unit of a row's or a column's bound. HiGHS 1.15.1 replaces the column duals that it is given by c + A'y, y the row duals,
-    with the wrong sign of y; the result of the solve has the right ones (``reduced``).
+    with the wrong sign of y; marginopt's result has the right column duals in its field ``reduced``.
     """
 
     package = "HiGHS"
@@ -52,7 +52,8 @@ class HighsSource(RowSource, Recipient):
     def evaluate_source(self, x: FloatArray) -> Evaluation:
         """Evaluate the program at x: HiGHS evaluates a copy with columns fixed and rows free, and the Hessian's terms are added.
 
-        HiGHS 1.15.1 ends some quadratic programs whose columns are all fixed with an error, so the Hessian is not in the copy.
+        The form is compared with these values. HiGHS 1.15.1 ends some quadratic programs whose columns are all fixed with an
+        error, so the Hessian is not in the copy.
         """
         import highspy
 

@@ -57,7 +57,7 @@ class PyomoSource(RowSource, Recipient):
         ]
 
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Return Pyomo's own evaluation of objective and rows at a point; the variables' values are restored afterwards."""
+        """Let Pyomo evaluate objective and rows at x, to compare the form with them; the variables' values are restored."""
         import pyomo.environ as pyo
 
         (model_objective,) = self._model.component_data_objects(pyo.Objective, active=True)

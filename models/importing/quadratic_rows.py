@@ -59,7 +59,7 @@ class QuadraticRow:
 
 
 def one_sided_quadratic_rows(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: float) -> Iterator[QuadraticRow]:
-    """Return left ≤ ½x'Qx + a'x ≤ right as rows with one side, or as an equality."""
+    """Yield left ≤ ½x'Qx + a'x ≤ right as rows with one side, or as an equality."""
     if left == right:
         yield QuadraticRow(name, Q, a, right, equality=True)
         return
@@ -105,7 +105,7 @@ def bilinear_stack(rows: Sequence[QuadraticRow]) -> tuple[sp.csr_array, FloatArr
 
 
 def quadratic_rows(c: Constraint) -> Iterator[QuadraticRow]:
-    """Return the quadratic rows of a stack of bilinear rows, t ≥ or = a'b with affine t, a and b, multiplied out.
+    """Yield the quadratic rows of a stack of bilinear rows, t ≥ or = a'b with t, a and b affine in x, multiplied out.
 
     A row whose products cancel keeps a stored zero for the square of the first variable, by which files mark it as quadratic.
     """

@@ -1,7 +1,8 @@
 """Import of programs given as rows l ≤ Ax ≤ u, quadratic rows and indicators, as gurobipy, Pyomo, HiGHS and SciPy have them.
 
 Rows whose names differ in their index only (``w[3]`` and ``w[4]``, of the *stem* ``w``) become one labelled constraint of the
-form for each kind (=, ≥ or ≤); the upper sides of two-sided rows are a constraint of their own.
+form for each kind (=, ≥ or ≤); the upper sides of two-sided rows are a constraint of their own. The *source* is the program as
+the other *package* holds it; an import is checked by evaluating form and source at the same points, row by row.
 """
 
 from __future__ import annotations
@@ -228,7 +229,8 @@ class ImportedForm:
         return self.form.join(values)
 
     def row_duals(self, multipliers: Mapping[str, FloatArray]) -> FloatArray:
-        """Return the package's dual values: the change of its own objective for one more unit of each row's right-hand side.
+        """Return the package's dual values from the form's multipliers z by label: the change of its own objective for one more
+        unit of each row's right-hand side.
 
         A row a'x ≥ l has z ≥ 0 in the form and dual value z; a row a'x ≤ u is -a'x ≥ -u in the form and has dual value -z. In a
         program that is maximised the dual values are the negatives of these.
@@ -245,7 +247,7 @@ class ImportedForm:
 
 
 class RowSource(Source):
-    """A program of another package whose variables are those of its form, in the same order."""
+    """Base class of programs of another package whose variables are those of the form, in the same order."""
 
     _imported: ImportedForm
 
@@ -265,7 +267,7 @@ class RowSource(Source):
 
     @abstractmethod
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Let the package evaluate its program."""
+        """Let the package evaluate its program at x."""
 
 
 def row_values(
@@ -277,9 +279,10 @@ def row_values(
     equal: bool,
     upper: bool,
 ) -> list[ConstraintValue]:
-    """Return the values of rows for the comparison of form and source, one for each of ``places``.
+    """Return the values of the linear rows numbered ``places``, of the given ``names``, for the comparison of form and source.
 
     Rows with ``values`` ≥ 0 (or = 0 if ``equal``) are satisfied. With ``upper`` the values are those of upper sides, u - a'x.
+    ``sizes`` are sums of absolute terms, the scale of rounding errors; None where they are not known.
     """
     side = "=" if equal else "≤" if upper else "≥"
     sizes = np.zeros(values.size) if sizes is None else sizes
@@ -307,7 +310,7 @@ def side_values(
 
 
 def indicator_value(violation: float) -> ConstraintValue:
-    """Return the value of all indicator constraints as one row: minus the largest violation of those that are switched on."""
+    """Return the value of all indicator constraints as one row: minus ``violation``, the largest one of them."""
     return ConstraintValue.at_least("indicators", np.array([-violation]), np.array([1.0 + violation]))
 
 

@@ -45,7 +45,10 @@ def binary_restatement(names: str) -> str:
 
 
 class Termination(enum.Enum):
-    """The reason why a solve ended, in terms that the other packages share."""
+    """The reason why a solve ended, in terms that the other packages share.
+
+    INACCURATE is a point outside its tolerances, STATIONARY a stationary point of a nonconvex program, FAILED an end without one.
+    """
 
     OPTIMAL = enum.auto()
     INACCURATE = enum.auto()
@@ -72,9 +75,9 @@ class ReturnedAnswer:
     values : mapping of label to array
         Primal point by block; empty where there is none.
     multipliers : mapping of label to array, optional
-        z_k by constraint (`models.program.form`); None where the solver gave none.
+        Multipliers z_k of the form's constraints, in the dual cones; None where the solver gave none.
     reduced : mapping of label to array, optional
-        Reduced costs ζ of the bounds by block (`models.program.form`).
+        Reduced costs ζ of the bounds by block: ≥ 0 at an active lower bound, ≤ 0 at an active upper bound.
     objective : float
         ½x'Px + q'x + r of the form, which is minimised.
     message : str
@@ -171,7 +174,7 @@ class Evaluation:
         return ""
 
     def feasible(self, sizes: Evaluation, tol: float) -> bool:
-        """Return whether every row's violation is at most tol · max(1, its size in ``sizes``), and the bounds' at most tol."""
+        """Return whether violations of rows are at most tol · max(1, the row's size in ``sizes``), of bounds at most tol."""
         scale = {row.name: float(row.size.max(initial=0.0)) for row in sizes.rows}
         return self.bound_violation <= tol and all(row.violation <= tol * max(1.0, scale.get(row.name, 0.0)) for row in self.rows)
 
@@ -340,7 +343,7 @@ class Import:
 
 
 def difference_from_source(recipient: Recipient, returned: ReturnedAnswer) -> str:
-    """Return a sentence on the first expression with another value in the package's program; empty if all values agree."""
+    """Return a sentence on the first expression that the recipient's program evaluates to another number; empty if none."""
     source = recipient.source
     if source is None or not returned.values:
         return ""
@@ -359,7 +362,7 @@ def difference_from_source(recipient: Recipient, returned: ReturnedAnswer) -> st
 
 
 def import_source(source: Source) -> StandardForm:
-    """Return the form of a source with the record of their comparison, which pickling drops."""
+    """Return the form of a source with the record of their comparison (`Import`), which pickling drops."""
     return source.form.with_import(Import.of(source))
 
 
@@ -400,7 +403,8 @@ def _inside(form: StandardForm, x: FloatArray) -> FloatArray:
 def near_points(form: StandardForm, starts: Sequence[FloatArray]) -> Iterator[FloatArray]:
     """Yield the starts, moved inside the bounds, and for each a point that projections onto violated linear rows lead to.
 
-    Integer variables are rounded. No points are yielded if the rows have too many entries.
+    They may refute a claimed infeasibility or bound. Integer variables are rounded. No points are yielded if the rows have too
+    many entries.
     """
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)) and c.rows]
     rows = _Rows.of(linear, form.n)

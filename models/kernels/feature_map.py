@@ -37,7 +37,7 @@ class FeatureMap:
     X : ndarray or csr_array (n, p)
         The points x_i.
     kernel : Kernel
-        Fitted.
+        k, fitted: a rule for its γ is replaced by a number.
     ridge : float
         ε ≥ 0; not used by the linear kernel.
     offset : float

@@ -86,7 +86,7 @@ def points_in_float32(X: Points) -> SingleArray | SparseProducts:
 def float32_kernel_rows(
     kernel: Kernel, points: SingleArray | SparseProducts, indices: IntArray, columns: IntArray | None = None
 ) -> SingleArray | None:
-    """Return k(x_i, x_j) for the given i and every j (or the given ones) in float32; None for kernels without a float32 path."""
+    """Return a linear or polynomial k(x_i, x_j), i in ``indices`` and every j (or j in ``columns``), in float32; else None."""
     if isinstance(kernel, Linear):
         return product_rows(points, indices, columns=columns)
     if isinstance(kernel, Polynomial):

@@ -1,6 +1,9 @@
 # exempt (text): a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown
 """Laplacian and rational quadratic kernels, and mixtures of two kernels, for users and for `MaxMinSVM`, which tunes their
 parameters.
+
+``rounding`` returns e (n,) with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j. Values *by differences* are computed from x - z,
+where inner products would lose too many digits.
 """
 
 from __future__ import annotations
@@ -86,7 +89,7 @@ class RationalQuadratic(RadialKernel):
             object.__setattr__(self, name, as_positive(getattr(self, name), name))
 
     def steepness(self) -> float:
-        """Return γ."""
+        """Return γ, the largest slope of k in the squared distance."""
         return self.gamma
 
     @property
@@ -147,7 +150,7 @@ class Mixture(Kernel):
         object.__setattr__(self, "weight", as_share(self.weight, "weight", zero=True))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Mixture:
-        """Return the mixture with both kernels fitted."""
+        """Return the mixture with both kernels fitted: rules for γ are replaced by their numbers on X."""
         return replace(self, first=self.first.fitted(X, sample_weight), second=self.second.fitted(X, sample_weight))
 
     @property
@@ -208,7 +211,7 @@ class Mixture(Kernel):
         return self._sum_rounding(X, self.first.rounding(X), self.second.rounding(X))
 
     def needs_differences(self, X: Points) -> bool:
-        """Return whether one of the two kernels needs differences."""
+        """Return whether one of the two kernels needs values by differences for these points."""
         return self.first.needs_differences(X) or self.second.needs_differences(X)
 
     def matrix_by_differences(self, X: Points, Z: Points) -> FloatArray:

@@ -2,7 +2,8 @@
 
 `KernelGram` has Q_ij = scale·[s_i s_j (k(x_i, x_j) + offset) + δ_ij·ridge_i] for points x_i, a kernel k, signs s_i and δ_ij = 1
 for i = j, else 0. Columns and products in float64 have bounds of their rounding errors, from those of the kernel
-(`Kernel.rounding`), and serve certificates; columns in float32 serve solver steps alone.
+(`Kernel.rounding`), and serve certificates; columns in float32 serve solver steps alone. A *panel* keeps float32 columns of some
+points, from which steps read any rows. γ_m = m·2⁻⁵³/(1 - m·2⁻⁵³) bounds the relative error of m roundings.
 """
 
 from __future__ import annotations
@@ -161,7 +162,9 @@ class GramOperator(ABC):
         return None
 
     def taylor_series(self, count: int) -> TaylorSeries | None:
-        """Return at most ``count`` rows B, leading ones first, with Q - diag(loading) - B'B ⪰ 0; None where none are known."""
+        """Return at most ``count`` rows B with Q - diag(loading) - B'B ⪰ 0, a low-rank approximation by the kernel's Taylor
+        series, leading rows first; None where none are known.
+        """
         del count
         return None
 
@@ -175,7 +178,7 @@ class GramOperator(ABC):
         return result
 
     def combination(self, points: IntArray, weights: FloatArray, out: FloatArray) -> None:
-        """Write Q[:, points]·weights in float64 into ``out``: for steps, a certificate takes `product`."""
+        """Write Q[:, points]·weights in float64 into ``out``: for solver steps; certificates take `product`."""
         out[:] = self.columns(points) @ weights
 
     @cached_property

@@ -224,7 +224,7 @@ class Kernel(ABC):
     """The abstract kernel: a symmetric function k of two points, positive semidefinite where `positive_semidefinite` says so.
 
     A kernel may declare ``parameters``: numbers with a range and with ``derivative``, the derivative of k with respect to each.
-    `MaxMinSVM` moves any of them.
+    `MaxMinSVM` optimises any of them.
     """
 
     #: Name of the kernel in messages.
@@ -524,7 +524,7 @@ class RBF(RadialKernel):
         return np.exp(distances, out=distances)
 
     def steepness(self) -> float:
-        """Return γ."""
+        """Return γ, the largest slope of k in the squared distance."""
         return _gamma_number(self.gamma)
 
     @property
@@ -624,7 +624,7 @@ _BLOCK_ENTRIES = 8_000_000
 
 
 def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) -> FloatArray:
-    """Return Σ_j c_j k(x_i, z_j) for every row of X and every column of c, over the non-zero c_j, in blocks of rows of X.
+    """Return Σ_j c_j k(x_i, z_j) for every row of X and every column of ``coefficients`` c, over the non-zero c_j.
 
     With a precomputed kernel row i of X holds k(x_i, z_1), ..., k(x_i, z_n), and Z is not read.
     """

@@ -2,7 +2,8 @@
 points.
 
 *Binary points.* A kernel value depends on the Hamming distance d alone and is ``table[d]``. Points are packed as bits: column j
-of ``words`` is point j, row i of ``chosen`` is chosen point i.
+of ``words`` is point j, row i of ``chosen`` is chosen point i, and d_ij is the distance of these two. ``signs`` are labels ±1 of
+the points. The modules ``panels``, ``rbf`` and ``float32`` of this folder call the loops.
 
 *RBF kernels.* Callers scale points to z_i so that a kernel value is 2^x with x = z_i'z_j - h_i - h_j and h_i = ½||z_i||²; a
 block holds the products z_i'z_j, ``half`` holds h_j of its columns and ``row_half`` h_i of its rows. 2^x = 2^k·2^r with k =
@@ -61,7 +62,7 @@ def _distances(words: Any, point_words: Any, first: int, last: int, counts: Any)
 def signed_kernel_rows(
     words: Any, chosen: Any, table: Any, signs: Any, row_factors: Any, first: int, last: int, out: Any
 ) -> None:
-    """out_ij ← row_factors_i·signs_j·table[d_ij] for ``first`` ≤ j < ``last``, d the distances of the rows of ``chosen``."""
+    """out_ij ← row_factors_i·signs_j·table[d_ij] for ``first`` ≤ j < ``last``."""
     buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(first, last, _BLOCK):
         e = min(last, b + _BLOCK)

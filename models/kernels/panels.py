@@ -1,10 +1,12 @@
 """Panels of a kernel matrix: the columns of some fixed points, for any rows, with entries of one, two or four bytes.
 
-The matrix is Q_ij = scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i (`models.kernels.gram`). Solvers of kernel models read
-panels for their steps through `GramOperator.panel`; certificates do not. Entries are computed in tiles, blocks that stay in a
-core's cache. `BlockPanel` serves any matrix, and three panels encode the values of certain kernels:
+The matrix is Q_ij = scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i with a kernel k, signs s_i (class labels ±1, or ones),
+numbers scale and offset, and addends loading_i of the diagonal (δ_ij = 1 for i = j, else 0). Solvers of kernel models read panels
+for their steps through `GramOperator.panel`; certificates do not. Entries are computed in tiles, blocks that stay in a core's
+cache. `BlockPanel` serves any matrix, and three panels encode the values of certain kernels:
 
-- `ExponentPanel`: values of an RBF kernel in float32, as powers 2^(z_i'z_j - h_i - h_j) of scaled points z_i, h_i = ½||z_i||².
+- `ExponentPanel`: values of the RBF kernel exp(-γ||x_i - x_j||²) in float32, as powers 2^(z_i'z_j - h_i - h_j) of scaled points
+  z_i = √(2γ log₂e) (x_i - mean), h_i = ½||z_i||².
 - `CountPanel`: for points of zeros and one other number, the numbers of differing features, with a table of the kernel's values.
   Counts take a quarter or half of the memory, and a product with them takes no longer, since the table stays in the first-level
   cache.
@@ -63,11 +65,11 @@ class EntryEncoding:
         return self.step / math.sqrt(12.0) if self.table is None and self.kind.kind == "u" else 0.0
 
     def signed_weights(self, points: IntArray, weights: SingleArray) -> SingleArray:
-        """Return the weights times the signs of the points: the factors of the table's values."""
+        """Return the weights of these points times their signs: the factors of t(e) in a product with Q."""
         return weights if self.signs is None else weights * self.signs[points]
 
     def scaled_product(self, points: IntArray, sums: FloatArray, weights: FloatArray | SingleArray, total: float) -> FloatArray:
-        """Return Q·weights between the points from the sums over t(e); ``total`` is the sum of `signed_weights`."""
+        """Return Σ_j Q_ij w_j for the points i, from ``sums`` Σ_j t(e_ij) s_j w_j, ``weights`` w_i, and ``total`` Σ_j s_j w_j."""
         if self.signs is None or self.loading is None:
             return sums
         return (self.step * sums + self.shift * total) * self.signs[points] + self.loading[points] * weights
@@ -103,7 +105,9 @@ class PointStrips:
     def write_powers(
         self, Z: FloatArray | SingleArray, half: FloatArray | SingleArray, first: int, out: npt.NDArray[Any]
     ) -> None:
-        """Write the values of the given points and the fixed ones from ``first`` on, a multiple of `STRIP`, into ``out``."""
+        """Write into ``out`` the block of points with rows z_i of ``Z`` and h_i of ``half``, and of the fixed points from number
+        ``first`` on, a multiple of `STRIP`.
+        """
         from .rbf_tiles import TILE_ROWS, write_rbf_tiles
 
         left, buffer = _rows(Z, half, -(-half.size // TILE_ROWS) * TILE_ROWS), np.empty((TILE_ROWS, self._width), dtype=out.dtype)
@@ -379,7 +383,7 @@ class BitDistances:
     def single_rows(
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
     ) -> SingleArray:
-        """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset), len(indices) × n in float32, s_i the ``signs``; in ``out`` if given."""
         block = np.empty((indices.size, self.words.shape[1]), dtype=np.float32) if out is None else out
         return self._fill(block, self.words, _words_of(self.words, indices), signs, signs[indices], offset, scale)
 
@@ -390,7 +394,7 @@ class BitDistances:
 
     @staticmethod
     def distance_type(X: Any) -> np.dtype[Any]:
-        """Return the smallest type that holds every distance: at most twice the largest row's entries, and at most p."""
+        """Return the smallest type that holds every distance of rows of X: at most twice the longest row's entries, at most p."""
         return np.min_scalar_type(min(X.shape[1], 2 * int(np.diff(X.indptr).max(initial=0))))
 
     def entries(self, kind: np.dtype[Any], signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> EntryEncoding:

@@ -36,7 +36,7 @@ from .threads import run_on_threads, split_range, thread_count
 
 @dataclass(frozen=True)
 class TaylorTerm:
-    """A term of the Taylor series: an earlier term times a coordinate u_j, divided by the root of its exponent.
+    """A term of the Taylor series: an earlier term times a coordinate u_j, divided by the square root of its exponent.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class TaylorSeries:
     Z : ndarray (n, p)
         The scaled points z_i as rows.
     half : ndarray (n,)
-        h.
+        h_i.
     factors : ndarray (n,)
         f_i, √scale times the sign of point i.
     offset : float
@@ -182,7 +182,7 @@ class RBFExponents:
     def single_rows(
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
     ) -> SingleArray:
-        """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset), len(indices) × n in float32, s_i the ``signs``; in ``out`` if given."""
         from .loops import write_kernel_values_single
 
         Z, half = self._single
@@ -217,7 +217,9 @@ class RBFExponents:
         return block
 
     def panel(self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> ExponentPanel:
-        """Return the panel of scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i of these points j, for dense data."""
+        """Return the panel (the columns of these points j) of the matrix scale·s_i s_j (k(x_i, x_j) + offset), with loading_i
+        added to its diagonal, for dense data.
+        """
         Z, half = self._single
         return ExponentPanel(Z, half, EntryEncoding(signs=signs, loading=loading, step=scale, shift=scale * offset), points)
 

@@ -2,11 +2,12 @@
 
 Inner products and powers of two are both computed in vector registers.
 
-The loop computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i = ½||z_i||², for `TILE_ROWS` points i
-and a *strip* of points j (two vectors' lanes) at once. The products stay in registers, where 2^x is 2^k·2^r with k = round(x) and
-|r| ≤ ½: the factor 2^r by the polynomial that interpolates it at n Chebyshev points, the factor 2^k by adding k to the exponent's
-bits. With n = 7 in float32 and 12 in float64 the remainder, at most (ln 2)^n √2/n!·2/4^n, is below 3e-9 and 5e-18. Loops that a
-compiler vectorises by columns keep the products in memory, as BLAS does.
+The loop computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), the RBF kernel exp(-γ||x_i - x_j||²) by the scaled points
+z_i = √(2γ log₂e) x_i and h_i = ½||z_i||², for `TILE_ROWS` points i and a *strip* of points j (two vectors' lanes) at once. The
+products stay in registers, where 2^x is 2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by the polynomial that
+interpolates it at n Chebyshev points, the factor 2^k by adding k to the exponent's bits. With n = 7 in float32 and 12 in float64
+the remainder, at most (ln 2)^n √2/n!·2/4^n, is below 3e-9 and 5e-18. Loops that a compiler vectorises by columns keep the
+products in memory, as BLAS does.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ _tile: Any = tile_intrinsic(TILE_ROWS)
 
 @cached_njit(frozenset({"contract"}))
 def write_rbf_tiles(left: Any, strips: Any, first: int, buffer: Any, out: Any) -> None:
-    """out_ij ← 2^min(0, z_i'z_j - h_i - h_j) for the columns from strip ``first`` on.
+    """Write 2^min(0, z_i'z_j - h_i - h_j) into out_ij, for the points j from strip ``first`` on.
 
     Parameters
     ----------

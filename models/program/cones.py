@@ -3,8 +3,8 @@
 A constraint of the form is F x + g in a cone K; the rows v = F x + g are the argument ``v`` of most methods. A `Cone`
 is a stack of ``count`` equal cones of ``dim`` rows each: ``n`` rotated cones of three rows are *one* constraint. ``project`` is
 the Euclidean projection; the projection on the dual cone follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``.
-`Indicator` and `Bilinear` are sets that are neither convex nor cones; they keep the interface, since label, rows and polar
-multipliers mean the same.
+`Indicator` and `Bilinear` are sets that are neither convex nor cones. They have the same methods; their multipliers are the z
+with <z, v> ≥ 0 for all v in the set.
 
 The semidefinite cone holds a symmetric matrix as a vector, its *svec*: the upper triangle by columns, entries off the diagonal
 times √2. With this scaling ``<A, B> = svec(A)'svec(B)``, so the cone is self-dual as a cone of vectors.
@@ -175,9 +175,10 @@ class Cone(ABC):
 
     @property
     def interior_direction(self) -> FloatArray:
-        """Return a direction into the interior of every cone of the stack and of its dual: (1), (1, 0), (1, 1, 0), svec(I).
+        """Return a direction into the interior of every cone of the stack and of its dual.
 
-        {0} has no interior; its direction is ones.
+        It is (1) for inequalities, (1, 0) for second-order, (1, 1, 0) for rotated and svec(I) for semidefinite cones. {0} has no
+        interior; its direction is ones.
         """
         return np.tile(self._inward, self.count)
 

@@ -318,7 +318,7 @@ def find_entry(blocks: Sequence[NamedT], name: str, noun: str = "block or variab
     Raises
     ------
     InputError
-        No variable has this name, or more than one; the message suggests the nearest names.
+        No variable has this name, or more than one; the message calls it ``noun`` and suggests the nearest names.
     """
     names: dict[str, list[str]] = {b.label: b.names() for b in blocks}
     for full_names in ([name for _ in blocks], [f"{block.label}[{name}]" for block in blocks]):
@@ -646,7 +646,7 @@ class StandardForm(Displayable, ExportMethods):
         return FormDelta.between(self, other)
 
     def equals(self, other: StandardForm) -> bool:
-        """Return whether both forms have the same labels, cones and numbers when materialised."""
+        """Return whether both forms have the same labels, cones and numbers; a factored P is compared as a matrix."""
         return self.diff(other).empty
 
     def __post_init__(self) -> None:
@@ -704,7 +704,7 @@ class StandardForm(Displayable, ExportMethods):
 
     @property
     def bytes(self) -> int:
-        """Return the bytes that the data take when they are materialised."""
+        """Return the bytes that the data take, with P as a matrix even if it is factored or computed on demand."""
         arrays = [self.q, self.lower, self.upper, self.integer]
         total = sum(a.nbytes for a in arrays)
         total += sum(c.F.data.nbytes + c.F.indices.nbytes + c.F.indptr.nbytes + c.g.nbytes for c in self.constraints)

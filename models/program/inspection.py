@@ -352,7 +352,7 @@ class FormDelta:
 
     @property
     def empty(self) -> bool:
-        """Return whether the forms are equal when materialised."""
+        """Return whether the forms are equal; a factored P is compared as a matrix."""
         vectors = (self.q, self.lower, self.upper, self.integer)
         return not (self.structure or self.quadratic or self.r or self.F or self.g or any(v.size for v in vectors))
 

@@ -8,9 +8,9 @@ d = q - Σ F_k'z_k and *every* point x̂, with slopes s = P x̂ + d and y = x - 
 and y'Py ≥ 0 (the quadratic lies above its tangents). Each variable contributes the least value of s_j x_j between its bounds.
 Where a variable x_j has no bound on the side to which s_j descends there are three ways:
 
-- *x_j has curvature*: y'Py ≥ Σ μD_j y_j² over variables with a missing bound, with verified μD_j > 0
-  (`models.program.convexity`), and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j). Over variables without any bound x̂ is chosen
-  so that s_j is a rounding error, whose square is negligible;
+- *x_j has curvature*: y'Py ≥ Σ μD_j y_j² over variables with a missing bound, μD_j > 0 a verified lower bound of the curvature
+  in x_j (`models.program.convexity`), and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j). Over variables without any bound x̂ is
+  chosen so that s_j is a rounding error, whose square is negligible;
 - *x_j has no curvature*: the multipliers (and x̂, if moving them is not enough) are moved so that s_j = 0, first in floating
   point; then multipliers that satisfy the equations exactly are proved to exist within a known distance
   (`models.program.multiplier_repair`). If that fails, the multipliers are moved along one direction that may give all these

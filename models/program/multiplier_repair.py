@@ -92,7 +92,7 @@ class Equations:
     others : ndarray of int
         Indices of the other equations.
     B, C : CSRRows
-        Entries of the ``others``: at the moves that no singleton determines, and at those that one determines.
+        Coefficients of the ``others``: B of the moves that no singleton determines, C of the moves that a singleton determines.
     """
 
     A: CSRRows
@@ -145,8 +145,9 @@ class Equations:
         Parameters
         ----------
         form : StandardForm
+            The form whose multipliers are repaired.
         F : csr_array
-            Rows of the form.
+            The matrices F_k of its constraints, one below the other.
         used : ndarray of bool
             Rows whose multiplier is not zero or may move.
         indices : ndarray of int
@@ -358,6 +359,7 @@ class Multipliers:
     Parameters
     ----------
     form : StandardForm
+        The form that the rows belong to.
     rows : _Rows
         F and g of all rows.
     z : ndarray (rows,)
@@ -483,7 +485,7 @@ class MultiplierChange:
     zero_slopes : ndarray of bool (n,)
         Variables whose slope is 0 at the exact multipliers.
     slopes : ndarray (n,)
-        Bounds of the differences of the other slopes.
+        Bounds of the differences between the other variables' slopes at the computed and at the exact multipliers.
     constant : float
         Bound of the difference of the tangent's and the multipliers' constants.
     """

@@ -1,7 +1,8 @@
 """The big-M relaxation of the 0-1 loss (`BigM`) and the hinge relaxation below it (`Hinge`): the baselines of a gap report.
 
-Both bound min ||w||² + Σ λ_i 1{u_i < 1} from below, where u_i = y_i x_i'w is the margin of point i and λ_i > 0 its cost. Numbers
-are those of Cepeda, Gómez and Han (2024), *Robust support vector machines via conic optimization* ("Conic").
+Both bound min ||w||² + Σ λ_i 1{u_i < 1} from below, where u_i = y_i x_i'w is the margin of point i and λ_i > 0 its cost. A
+*reduction* (`Reduction`) maps the model to the relaxation, its target, and multipliers of the target to a bound. Numbers are
+those of Cepeda, Gómez and Han (2024), *Robust support vector machines via conic optimization* ("Conic").
 """
 
 from __future__ import annotations
@@ -123,6 +124,7 @@ class BigM(BigMReduction[StandardForm]):
         Multiple of these constants.
     """
 
+    #: The plot of bounds against M in a gap report has a point for this relaxation.
     against_m = True
 
     @property

@@ -1,11 +1,12 @@
 """The conic (semidefinite) relaxation of the 0-1 loss: alone (`Conic`), in kernel form, and with big-M rows (`Combined`).
 
-Numbers are those of Cepeda, Gómez and Han (2024), *Robust support vector machines via conic optimization* ("Conic"), whose (21)
-is, with a_i = y_i x_i, u_i = a_i'w and W standing for ww',
+The 0-1 problem is min ||w||² + λ Σ z_i, z_i in {0, 1}, z_i = 1 where u_i = y_i x_i'w < 1. Numbers are those of Cepeda, Gómez and
+Han (2024), *Robust support vector machines via conic optimization* ("Conic"), whose (21) is, with a_i = y_i x_i and W for ww',
 
     min Tr W + λ Σ z_i   subject to   x_i'W x_i - 2u_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i),  r_i = 1 - u_i,  [1 w'; w W] ⪰ 0.
 
 γ_i ≥ 0 is the multiplier of the first row (``hull``) and v_i that of r_i = 1 - u_i (``split``); Γ = {γ ≥ 0 : Σ γ_i a_i a_i' ⪯ I}.
+Conic (13) is the convexification at one γ of Γ, a program over second-order cones.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Conic(NormConvexification[ConicSVM]):
     It needs no M. All points have one λ; in `Combined` the λ_i may differ.
     """
 
+    #: The plot of bounds against M in a gap report has a horizontal line for this relaxation.
     beside_m = True
 
     name = "conic SDP"
@@ -159,9 +161,10 @@ class CombinedRelaxation(ConvexificationModel):
         return base.replace(name=self.name, q=q, constraints=(*base.constraints, big_m))
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
-        """Return the bound of `combined_bound` at γ (multipliers ``hull``) and V = v + δ (``split`` and ``big_m``).
+        """Return the closed-form bound of `combined_bound` at γ, the multipliers ``hull``, and the slopes V = v + δ.
 
-        Without either of the latter two, V is found by `combined_bound` alone.
+        v are the multipliers ``split``, δ those of the rows ``big_m``; without either, V is found by `combined_bound` alone. The
+        search for V starts at ``w``.
         """
         has_multipliers = all(label in multipliers for label in ("split", "big_m"))
         slope = np.asarray(multipliers["split"]) + np.asarray(multipliers["big_m"]) if has_multipliers else None

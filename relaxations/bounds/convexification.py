@@ -26,7 +26,8 @@ As in `models.conic_bound`, ||w||² - Σ γ_i r_i² = w'Sw + 2 Σ γ_i u_i - Σ 
     D(γ, V) = -Σ γ_i + Σ V_i - Σ χ*_i(V_i) - ¼ g'S⁻¹g,     g = Σ (2γ_i - V_i) a_i,
 
 is a lower bound of the optimum, hence of the 0-1 optimum if M is valid. V_i = v_i + δ_i, where v_i is the multiplier of the row
-r_i = 1 - u_i (``split``) and δ_i that of the big-M row (``big_m``). No function of this module solves an SDP.
+r_i = 1 - u_i (``split``) and δ_i that of the big-M row (``big_m``). No function of this module solves an SDP. A *reduction*
+(`Reduction`) maps a 0-1 model to its relaxation, the *target*; γ are the multipliers of the target's constraint ``hull``.
 """
 
 from __future__ import annotations
@@ -135,8 +136,9 @@ class PointLosses:
 def combined_value(rows: FloatArray, losses: PointLosses, V: FloatArray) -> float:
     """Return a lower bound of D(γ, V), rounding included; -inf if S is not positive definite, or not for certain.
 
-    No inverse of S is trusted (`models.conic_bound`). χ* is a difference of numbers of the size of M|V|, λ and γM², each of at
-    most six operations. Where V is within roundings of the corner s, χ*(V) ≤ c(V - s) has an error of the size of c·s as well.
+    ``rows`` are the a_i', perhaps in coordinates of their span; γ is that of ``losses``. No inverse of S is trusted
+    (`models.conic_bound`). χ* is a difference of numbers of the size of M|V|, λ and γM², each of at most six operations. Where V
+    is within roundings of the corner s, χ*(V) ≤ c(V - s) has an error of the size of c·s as well.
     """
     gamma = losses.gamma
     try:
@@ -232,7 +234,9 @@ def certified_dual(
     argument: str = "closed-form dual value at γ in Γ (S ≻ 0 checked by Cholesky)",
     w: FloatArray | None = None,
 ) -> LiftedDual:
-    """Return the bound D(γ, v) of `models.conic_bound`, γ moved into Γ, v the better of ``split`` and one that is computed."""
+    """Return the bound D(γ, v) without big-M rows, γ moved into Γ, v the better of the multipliers ``split`` and one that is
+    computed from ``w`` on; the result has ``argument`` as its reason.
+    """
     bound = certified_bound(problem, gamma, w=w, v=multipliers.get("split"))
     return LiftedDual(bound.value, {"hull": bound.gamma, "split": bound.v}, argument)
 
@@ -245,7 +249,9 @@ def certified_dual_with_big_m(
     argument: str = "closed-form dual value at γ in Γ, big-M rows included (S ≻ 0 checked by Cholesky)",
     w: FloatArray | None = None,
 ) -> LiftedDual:
-    """Return the bound D(γ, V) of `combined_bound`, γ moved into Γ, V the best of ``slope`` and of the V that are computed."""
+    """Return the bound D(γ, V) of `combined_bound`, γ moved into Γ, V the best of ``slope`` and of the V computed from ``w`` on;
+    the result has ``argument`` as its reason.
+    """
     bound = combined_bound(target.signed, target.sample_weight, M, gamma, slope=slope, w=w)
     return LiftedDual(bound.value, {"hull": bound.gamma, "slope": bound.slope}, argument)
 

@@ -223,7 +223,9 @@ def _triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequen
 
 
 def violated_triangles(values: Mapping[str, FloatArray], binary: IntArray, max_rows: int, min_violation: float) -> IntArray:
-    """Return the triangle inequalities that a solution of `product_form` violates by more than ``min_violation``, worst first."""
+    """Return the triangle inequalities that a solution of `product_form` violates by more than ``min_violation``, the worst
+    first, ``max_rows`` at most; ``binary`` are the columns of the binaries (`binaries_of`).
+    """
     z = values["x"][binary]
     Z = np.array([values[f"x z{j}"][binary] for j in range(binary.size)]).reshape(binary.size, binary.size)
     cuts = all_triangles(binary.size)
@@ -338,9 +340,11 @@ _KEY = np.array([2**42, 2**22, 2**2, 1], dtype=np.int64)
 class FormReduction(MarginToForm):
     """A reduction of every model whose form has integers.
 
-    For a composition (`Margin`), bounds of |w_j| that hold at every optimum are added to the form where the reduction needs them.
+    A model that is a loss plus a regulariser has a *composition*, the equal `Margin`. Its bounds of |w_j|, which hold at every
+    optimum, are added to the form where the reduction needs them.
     """
 
+    #: Classes of models that the reduction is defined for.
     reads: ClassVar[tuple[type[Model], ...]] = (Model,)
 
     def obstacle(self, model: Model) -> str:

@@ -1,8 +1,8 @@
 """Relaxations of a loss plus a regulariser by convex hulls of the loss: of single points, at equal γ, over all γ (SDP), of pairs.
 
-The problem is min R(w) + Σ c_i ℓ(m_i), m_i = a_i'w the margin of point i, a_i = y_i x_i, R the regulariser. For a loss ℓ =
-min_k f_k, the minimum of convex branches, and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the hull of a union (Ceria and
-Soares, 1999),
+The problem, a `Margin` (*composition*), is min R(w) + Σ c_i ℓ(m_i), m_i = a_i'w the margin of point i, a_i = y_i x_i, R the
+regulariser. For a loss ℓ = min_k f_k, the minimum of convex branches, and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the
+hull of a union (Ceria and Soares, 1999),
 
     min Σ_k c f_k^π(m_k, z_k) + γ m_k²/z_k   over Σ z_k = 1, Σ m_k = m, z ≥ 0,
 
@@ -53,7 +53,8 @@ from ..reduction import Relaxation
 class BoundingLoss(Loss):
     """A part that takes the place of a loss in the relaxed problem and bounds it from below: base class.
 
-    Its value at a classifier is the loss's own.
+    Its value at a classifier is the loss's own. ``add(builder, context)`` writes its variables, rows and cost into the program
+    ``builder``, for the coefficients w, the margins (``argument``) and the costs that ``context`` holds.
 
     Parameters
     ----------
@@ -69,11 +70,11 @@ class BoundingLoss(Loss):
         return True
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """Return the loss of each argument, (n,)."""
+        """Return the loss of each argument, a margin, (n,)."""
         return self.of.values(argument)
 
     def unlabelled(self, n: int) -> BoolArray:
-        """Return the mask of the points, of n, that need no label in the loss."""
+        """Return the mask (n,) of the points whose loss needs no label."""
         return self.of.unlabelled(n)
 
     def is_nonnegative(self) -> bool:
@@ -81,7 +82,7 @@ class BoundingLoss(Loss):
         return self.of.is_nonnegative()
 
     def saturation(self) -> float:
-        """Return a t such that the loss is linear on argument ≤ -t and on argument ≥ t; infinite if there is none."""
+        """Return a t such that the loss is linear on margins ≤ -t and on margins ≥ t; infinite if there is none."""
         return self.of.saturation()
 
 
@@ -177,7 +178,7 @@ class PointHullLoss(BoundingLoss):
         return None
 
     def cost_line(self) -> Line:
-        """Return the line of the objective: perspectives, and the squares that are subtracted again."""
+        """Return the printed loss in the objective: perspectives, and the squares that are subtracted again."""
         return Line(
             "sum_i (c_i sum_k f_k(m_ik, z_ik) + g_i (sum_k m_ik^2/z_ik - (y_i x_i'w)^2))",
             r"\textstyle\sum_i \Bigl(c_i\sum_k f_k^\pi(m_{ik}, z_{ik}) + \gamma_i\bigl(\sum_k \tfrac{m_{ik}^2}{z_{ik}}"
@@ -185,7 +186,7 @@ class PointHullLoss(BoundingLoss):
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the lines of the rows: the unions."""
+        """Return the printed rows: the unions."""
         return _union_statement()
 
 
@@ -255,14 +256,14 @@ class LiftedHullLoss(BoundingLoss):
             _add_pair(builder, f"pair {number}", W, A[[i, j]], pieces, (i, j))
 
     def cost_line(self) -> Line:
-        """Return the line of the objective: perspectives, and the trace in place of the norm."""
+        """Return the printed loss in the objective: perspectives, and the trace in place of the norm."""
         return Line(
             f"{self.mu:g} (Tr W - ||w||^2) + sum_i c_i sum_k f_k(m_ik, z_ik)",
             rf"{self.mu:g}\,(\operatorname{{Tr}} W - \|w\|_2^2) + \textstyle\sum_i c_i\sum_k f_k^\pi(m_{{ik}}, z_{{ik}})",
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the lines of the rows: unions, lifting and pairs."""
+        """Return the printed rows: unions, lifting and pairs."""
         pairs = (
             Line(
                 f"hulls of {len(self.pairs)} pairs of points",
@@ -365,7 +366,7 @@ class SingleHullLoss(BoundingLoss):
     margin_bounds: bool = True
 
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
-        """Add τ, and for each point that is not zero the cone 2·½(τ - γ_i Σ q_ik)·1 ≥ μ||(I - x_i x_i'/||x_i||²)w||²."""
+        """Add τ, and for each x_i ≠ 0 the cone 2·½(τ - γ_i Σ_k q_ik)·1 ≥ μ||(I - x_i x_i'/||x_i||²)w||², q_ik ≥ m_ik²/z_ik."""
         tau = builder.variables("tau", 1, 0.0)
         builder.cost(1.0, tau)
         builder.gain_of_squares(self.mu, context.w)
@@ -389,14 +390,14 @@ class SingleHullLoss(BoundingLoss):
         return None
 
     def cost_line(self) -> Line:
-        """Return the line of the objective, with τ in place of the norm."""
+        """Return the printed loss in the objective, with τ in place of the norm."""
         return Line(
             f"tau - {self.mu:g} ||w||^2 + sum_i c_i sum_k f_k(m_ik, z_ik)",
             rf"\tau - {self.mu:g}\|w\|_2^2 + \textstyle\sum_i c_i\sum_k f_k^\pi(m_{{ik}}, z_{{ik}})",
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the lines of the rows: unions and hulls."""
+        """Return the printed rows: unions and hulls."""
         hull = Line(
             "tau >= mu ||w||^2 + mu/||x_i||^2 (sum_k m_ik^2/z_ik - (x_i'w)^2)",
             r"\tau \ge \mu\|w\|_2^2 + \tfrac{\mu}{\|x_i\|^2}\bigl(\textstyle\sum_k m_{ik}^2/z_{ik} - (x_i^\top w)^2\bigr)",
@@ -538,6 +539,8 @@ class PairHulls(AllHulls):
     ----------
     pairs : int
         Number of pairs.
+    margin_bounds : bool
+        Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
     pairs: int = 20

@@ -1,7 +1,8 @@
 """The perspective relaxation of the 0-1 loss at a fixed γ (`Perspective`): second-order cones, cheaper and weaker than the SDP.
 
-It is (13) of Cepeda, Gómez and Han (2024), *Robust support vector machines via conic optimization* ("Conic"), for one γ of Γ =
-{γ ≥ 0 : S = I - Σ γ_i a_i a_i' ⪰ 0}, a_i = y_i x_i. With u_i = a_i'w and r_i = 1 - u_i,
+The problem is min ||w||² + Σ λ_i 1{u_i < 1}, u_i = a_i'w, a_i = y_i x_i. The relaxation is (13) of Cepeda, Gómez and Han (2024),
+*Robust support vector machines via conic optimization* ("Conic"), for one γ of Γ = {γ ≥ 0 : S = I - Σ γ_i a_i a_i' ⪰ 0}. With
+z_i the relaxed 1{u_i < 1} and r_i = 1 - u_i,
 
     min w'Sw + Σ γ_i (2u_i - 1 + s_i + t_i) + Σ λ_i z_i   subject to   s_i z_i ≥ (r_i)_+²,  t_i (1 - z_i) ≥ (r_i)_-²,  0 ≤ z ≤ 1.
 """
@@ -71,6 +72,7 @@ class PerspectiveRelaxation(ConvexificationModel):
     big_m: float | FloatArray | None = None
 
     name = "PerspectiveRelaxation"
+    #: Labels of the constraints whose multipliers the bound needs: none, since γ is given.
     needed_multipliers = ()
 
     def __post_init__(self) -> None:
@@ -101,9 +103,10 @@ class PerspectiveRelaxation(ConvexificationModel):
         return strengthened_form(self.name, self.signed, self.sample_weight, self.gamma, self.big_m_values, integer=False)
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
-        """Return the bound D(γ, V) of `relaxations.bounds.convexification` at the model's γ.
+        """Return the dual value in closed form (`relaxations.bounds.convexification`) at the model's γ and dual slopes V.
 
-        V_i is the sum of the multipliers of the rows ``split`` and, with M, ``margin``.
+        V_i is the sum of the multipliers of the rows ``split`` (r_i = 1 - u_i) and, with M, ``margin``. A search for better V
+        starts at ``w``.
         """
         slope = np.zeros(self.X.shape[0])
         if "split" in multipliers:
@@ -141,9 +144,9 @@ class Perspective(CertifiedConvexification[PerspectiveRelaxation]):
     Parameters
     ----------
     gamma : {"uniform", "stated"} or array_like (n,)
-        Source of γ: equal γ_i, as large as Γ allows; those of the model's strengthened encoding; or numbers, scaled into Γ.
-    big_m : MSource, optional
-        Source of the constants of big-M rows (`BigM`); no such rows by default.
+        Source of γ: equal γ_i, as large as Γ allows; the model's own (`ZeroOneSVM.gamma`); or numbers, scaled into Γ.
+    big_m : {"zero", "incumbent", "stated"} or float, optional
+        Source of the constants of big-M rows (w = 0, the incumbent, the model's own), or one number; no such rows by default.
 
     Raises
     ------

@@ -1,8 +1,9 @@
 """The SDP of the 0-1 loss with rank-one rows (`RankOne`): bounds of the square of a combination of several points' violations.
 
-For the step 1{r_i > 0} of the violation r_i = t - y_i x_i'w, z_i in {0, 1}, z_i = 0 asks r_i ≤ 0 and z_i = 1 asks r_i ≥ 0. For a
-vector c let s = Σ c_i r_i, and ζ_i = z_i where c_i > 0, ζ_i = 1 - z_i where c_i < 0. If s > 0 then some c_i r_i > 0, so that some
-ζ_i = 1; if s < 0 then some ζ_i = 0. So
+The problem, a `Margin` (*composition*), is a regulariser plus the costs of the points with a violation r_i = t - y_i x_i'w > 0, t
+the threshold of the 0-1 loss. The binary z_i = 0 asks r_i ≤ 0, and z_i = 1 asks r_i ≥ 0. For a vector c let s = Σ c_i r_i, and
+ζ_i = z_i where c_i > 0, ζ_i = 1 - z_i where c_i < 0. If s > 0 then some c_i r_i > 0, so that some ζ_i = 1; if s < 0 then some
+ζ_i = 0. So
 
     s² ≥ s_+²/v_+ + s_-²/v_-,   v_+ = min(1, Σ ζ_i),   v_- = min(1, Σ (1 - ζ_i)),   s = s_+ - s_-,
 
@@ -97,7 +98,9 @@ class RankOne(AllHulls):
     Parameters
     ----------
     pairs : int
-        Number of pairs: those whose margins conflict most, as in `PairHulls`.
+        Number of pairs: those with the smallest cosines of y_i x_i and y_j x_j, whose margins conflict most.
+    margin_bounds : bool
+        Whether bounds of the margins at an optimum, which follow from a feasible point, are used.
     """
 
     pairs: int = 200

@@ -56,8 +56,8 @@ class SinglePointRelaxation(ConvexificationModel):
     Notes
     -----
     Form: blocks ``w``, ``tau``, ``z``, ``r_plus``, ``r_minus``, ``s``, ``t``; constraints ``hull``:
-    (½(τ - γ_i(s_i + t_i + 2u_i - 1)), 1, (I - x_i x_i'/||x_i||²)w) in rotated cones; ``split``, ``violated``, ``kept`` as in
-    `ConicSVM`.
+    (½(τ - γ_i(s_i + t_i + 2u_i - 1)), 1, (I - x_i x_i'/||x_i||²)w) in rotated cones; ``split``: r⁺ - r⁻ = 1 - u;
+    ``violated``: s_i z_i ≥ (r_i⁺)²; ``kept``: t_i (1 - z_i) ≥ (r_i⁻)².
 
     Raises
     ------
@@ -98,7 +98,9 @@ class SinglePointRelaxation(ConvexificationModel):
         return builder.form()
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
-        """Return the bound at γ_i = μ_i/||x_i||², μ ≥ 0 from the multipliers of the ``hull`` cones, scaled to Σμ ≤ 1."""
+        """Return the dual value in closed form at γ_i = μ_i/||x_i||², μ ≥ 0 from the multipliers of the ``hull`` cones, scaled to
+        Σμ ≤ 1; a search for the multipliers of ``split`` starts at ``w``.
+        """
         first = np.asarray(multipliers["hull"], dtype=np.float64).reshape(self.X.shape[0], -1)[:, 0]
         mu = np.maximum(0.5 * first, 0.0)
         gamma = mu / max(float(mu.sum()), 1.0) * single_point_gammas(self.signed)

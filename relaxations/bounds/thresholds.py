@@ -81,6 +81,7 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
 
     tau: float = 0.01
 
+    #: Classes of models that the reduction is defined for.
     reads: ClassVar[tuple[type[Model], ...]] = (RampSVM, Margin)
 
     def __post_init__(self) -> None:
@@ -94,7 +95,9 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
         return "two thresholds" if self.tau == Thresholds.tau else f"two thresholds, tau {self.tau:g}"
 
     def missing_part(self, composed: Margin) -> str:
-        """Return the reason why a composition is not read: no ramp, or a coefficient without norm or squares; empty if it is."""
+        """Return the reason why a composition (the model as a `Margin`) is not read: no ramp, or a coefficient without norm or
+        squares; empty if it is read.
+        """
         loss, view = composed.loss.piecewise_linear(), composed.view(MarginProblem)
         if loss is None or loss.margins.size != 2 or loss.margins[1] != 1.0 or (loss.at != loss.below).any():
             return f"it needs a ramp, linear up to a margin of 1, and reads no {type(composed.loss).__name__}"

@@ -1,4 +1,8 @@
-"""The stored results of a gap report: a data class (cell) for each kind of computation, written to JSON and read back."""
+"""The stored results of a gap report: a data class (cell) for each kind of computation, written to JSON and read back.
+
+The 0-1 problem of an instance is min ||w||² + λ Σ 1{u_i < 1}, u_i = y_i x_i'w the margin of point i; M are constants of its
+big-M rows u_i ≥ 1 - M_i z_i, z_i in {0, 1}. A model *as stated* is a user's own, with any objective.
+"""
 
 from __future__ import annotations
 

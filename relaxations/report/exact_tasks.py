@@ -1,4 +1,9 @@
-"""The tasks of a gap report that solve exactly: the 0-1 problem in one encoding (`ExactTask`), or a user's model as stated."""
+"""The tasks of a gap report that solve exactly: the 0-1 problem in one encoding (`ExactTask`), or a user's model as stated.
+
+A task computes one `ExactCell`, the result of one run of a solver, which is stored under a key. The encoding of the 0-1 problem
+min ||w||² + λ Σ z_i states z_i = 0 ⇒ y_i x_i'w ≥ 1 by big-M rows ("bigm"), by indicators ("indicator"), or by perspective cones
+("strengthened"). `Plan` lists the tasks.
+"""
 
 from __future__ import annotations
 
@@ -51,23 +56,24 @@ class ExactSolverTask(SolverTask[S]):
     solver : SolverSpec
         The exact solver with its options.
     proofs : bool
-        Whether the cell has the proof log, if the checker of the HTML page can read it.
+        Whether the cell keeps the solver's proof log, if the checker of the HTML page can read it.
     """
 
     w: FloatArray | None
     solver: SolverSpec
     proofs: bool
 
+    #: The kind of the record in the store.
     kind = "exact"
 
     @property
     def label(self) -> str:
-        """Return solver, encoding, M and seed in words."""
+        """Return solver, encoding, M and seed in words, the group of the progress estimate."""
         return ", ".join(filter(None, (self._empty.variant, f"seed {self.options.seed}" if self.options.seed else "")))
 
     @property
     def key_parts(self) -> dict[str, Any]:
-        """Return the parts of the key, with the starting classifier, the solver and whether a log is kept."""
+        """Return the parts of the store's key, with the starting classifier, the solver and whether a log is kept."""
         log = {"log": True} if self.proofs else {}
         return {**super().key_parts, "incumbent": self.w, "solver": self.solver.key, **log}
 
@@ -136,7 +142,7 @@ class ExactTask(ExactSolverTask[InstanceProblem]):
 
     @property
     def key_parts(self) -> dict[str, Any]:
-        """Return the parts of the key, with the encoding, M and the solver of a relaxation that the encoding needs."""
+        """Return the parts of the store's key, with encoding, M and the solver of a relaxation that the encoding needs."""
         strengthened = {"relaxation solver": self.relaxation_solver.key} if self.encoding == "strengthened" else {}
         return {**super().key_parts, "encoding": self.encoding, "M": self.constants, **strengthened}
 

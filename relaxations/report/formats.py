@@ -283,7 +283,9 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def render_csv(report: ReportData, table: str = "rows") -> str:
-    """Return one table, "rows" (relaxations), "exacts" or "kappas", as CSV: numbers in full precision, missing ones empty."""
+    """Return one table as CSV: "rows" (relaxations), "exacts" (exact solves) or "kappas" (the sweep over κ, the share of points
+    that may violate their margin). Numbers are in full precision, missing ones empty.
+    """
     tables: Mapping[str, tuple[Sequence[Column], Iterable[Any]]] = {
         "rows": (RELAXATION_COLUMNS, report.rows),
         "exacts": (EXACT_COLUMNS, exact_rows(report)),

@@ -1,7 +1,8 @@
 """The task that chooses λ for ``lam="auto"`` of a gap report: the geometric mean of two ends of the range of interest.
 
-Below the lower end the intercept alone is the best known classifier. Above the upper end the best known classifier is the one of
-the least known cost of violations. If the ends are equal, λ is twice that end; without ends λ is 1.
+λ is the factor of the losses beside the regulariser, the cost of a margin violation in the 0-1 problem. Below the lower end the
+intercept alone is the best known classifier. Above the upper end the best known classifier is the one of the least known cost of
+violations. If the ends are equal, λ is twice that end; without ends λ is 1.
 """
 
 from __future__ import annotations
@@ -58,17 +59,21 @@ class LamChoiceTask(Task[ReportProblem]):
 
     problem_at: Callable[[float], ReportProblem]
 
+    #: The kind of the record in the store, and the group of the progress estimate.
     kind = "lam"
 
     label = "choice of λ"
 
     @property
     def key_parts(self) -> dict[str, Any]:
-        """Return the parts with the problem at a second λ: two of them determine an objective that is affine in λ."""
+        """Return the parts of the store's key, with the problem at a second λ: two determine an objective that is affine in λ."""
         return {**super().key_parts, "other": self.problem_at(2.0).key_parts}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Run the heuristic at λ = 8^k while its classifiers improve, then at the ends while these change; return the choice."""
+        """Run the heuristic at λ = 8^k while its classifiers improve, then at the ends while these change.
+
+        Return the record of the `LamChoice`, and True: it is stored. ``threads`` is not used.
+        """
         lines: list[_Line] = []
         first = best = self._best(1.0, lines)
         lam = 1.0

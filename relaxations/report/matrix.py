@@ -1,4 +1,8 @@
-"""The main table of a gap report: the gap of each relaxation on each problem, beside the best run of each exact solver."""
+"""The main table of a gap report: the gap of each relaxation on each problem, beside the best run of each exact solver.
+
+ζ is the optimum of a problem, λ the cost of a margin violation, the gap (ζ - bound)/|ζ|, the root gap that of the bound after the
+root node. The variant of a run is its solver with the encoding and the source of the big-M constants.
+"""
 
 from __future__ import annotations
 
@@ -69,6 +73,7 @@ class MatrixRow:
     anchor : str
         Anchor of its details on the page.
     instance : InstanceCell
+        Sizes of the problem, and the heuristic's classifier.
     label, title : str
         Name without n and p; full name with λ.
     family : str

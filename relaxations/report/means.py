@@ -1,6 +1,8 @@
 """Statistics of a gap report over many problems: shifted geometric means, performance profiles, primal-dual integrals.
 
-ζ is the optimum of a problem, or the interval from its best bound to its best objective if it is unproven.
+ζ is the optimum of a problem, or the interval from its best bound to its best objective if it is unproven. It is *trivial* if no
+classifier better than the intercept alone is known. λ is the cost of a margin violation, M the big-M constants of an encoding. An
+*exact variant* is an exact solver with its encoding and source of M.
 """
 
 from __future__ import annotations

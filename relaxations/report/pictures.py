@@ -1,7 +1,9 @@
 """The pictures of a gap report: gaps, sweeps over a parameter, performance profiles, convergence; `report_pictures` draws all.
 
-Each function that draws one returns SVG, or None if the report has no data for the picture. ζ is the optimum of a problem, W the
-matrix that stands for ww' in the conic relaxation, κ the share of points that may violate their margin.
+Each function that draws one returns SVG, or None if the report has no data for the picture. ζ is the optimum of a problem,
+trivial if no classifier better than the intercept alone is known. λ is the cost of a margin violation, M the big-M constants, W
+the matrix that stands for ww' in the conic relaxation, κ the share of points that may violate their margin. A variant is an exact
+solver with its encoding and source of M; a family has instances that differ in sizes and parameters alone.
 """
 
 from __future__ import annotations

@@ -297,7 +297,7 @@ class Plan:
     kappas, seeds : tuple of float, tuple of int
         Values of κ; seeds of the exact solvers.
     proofs : bool
-        Whether cells have proof logs.
+        Whether the stored results of exact solves contain their proof logs.
     solver : SolverSpec
         Solver of the relaxations.
     options : Options
@@ -337,7 +337,10 @@ class Plan:
         solver: SolverLike,
         options: Options,
     ) -> Plan:
-        """Return the plan of the arguments of `gap_report`."""
+        """Return the plan of the arguments of `gap_report`, which the ``parse_`` functions check.
+
+        ``problems`` becomes ``instances`` and ``models``, ``lam`` ``lams``, ``big_m`` ``constants``, ``kappa`` ``kappas``.
+        """
         instances, models = split_instances_and_models(problems)
         instances, tests = parse_held_out(held_out, instances, models, options.seed)
         constants_list = (

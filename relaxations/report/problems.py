@@ -1,4 +1,7 @@
-"""The problems of a gap report: the 0-1 problem on an instance at one λ, or a user's model as stated; held-out points."""
+"""The problems of a gap report: the 0-1 problem on an instance at one λ, or a user's model as stated; held-out points.
+
+The 0-1 problem is min ||w||² + λ Σ 1{y_i x_i'w < 1}. Results on a problem may be kept in a store, under a digest of its key.
+"""
 
 from __future__ import annotations
 

@@ -41,8 +41,11 @@ class GapReport(ReportData):
 
     Parameters
     ----------
-    instances, relaxations, exacts, meta, kappas
-        The cells and the record of the run (`ReportData`).
+    instances, relaxations, exacts, kappas
+        Results on problems, of relaxations, of exact solves, and of a sweep over κ (the share of points that may violate their
+        margin): cells of `ReportData`.
+    meta
+        Versions, machine, options and times of the run.
     """
 
     @cached_property

@@ -1,6 +1,7 @@
 """`ReportData`, the results of a gap report: the stored cells, and the optima, gaps and contradictions that follow from them.
 
-ζ is the optimum of a problem, an interval if it is unproven; λ is the cost of a margin violation.
+A cell is the stored result of one computation. ζ is the optimum of a problem, an interval if it is unproven; λ is the cost of a
+margin violation.
 """
 
 from __future__ import annotations

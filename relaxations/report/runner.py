@@ -1,7 +1,8 @@
 """The parallel runner of the tasks of gap reports and papers' tables (`Runner`), with its store (`CellStore`) and progress lines.
 
-Workers compute and return records. The process that runs the report alone reads and writes the store, so that the store may
-lie where the workers cannot see it, and no network file system has to lock it.
+Workers compute and return *records*, the results of tasks as JSON objects; progress lines call a task a cell. The process that
+runs the report alone reads and writes the store, so that the store may lie where the workers cannot see it, and no network file
+system has to lock it.
 
 *The store* is one SQLite file that several reports may use at once and that a kill at any moment leaves whole. Every record is
 one row, inserted in one transaction with SQLite's rollback journal and full synchronisation: after a kill it is there or it is

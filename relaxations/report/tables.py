@@ -1,4 +1,7 @@
-"""The tables of a gap report (`report_tables`): rows of results, the columns of ``columns.csv``, and the texts of their cells."""
+"""The tables of a gap report (`report_tables`): rows of results, the columns of ``columns.csv``, and the texts of their cells.
+
+ζ is the optimum of a problem, λ the cost of a margin violation, κ the share of points that may violate their margin.
+"""
 
 from __future__ import annotations
 
@@ -296,7 +299,9 @@ def _known_by(row: _InstanceRow) -> str:
 
 
 def best_kind(cells: Sequence[ExactCell]) -> str:
-    """Return the strongest evidence of an optimum among the runs that are optimal: proved, then stored, then claimed."""
+    """Return the strongest evidence of an optimum among the optimal runs: proved, then stored (read from a file, not verified),
+    then claimed by the solver.
+    """
     kinds = {c.kind for c in cells if c.proven}
     return next((kind.value for kind in (BoundKind.PROVED, BoundKind.STORED) if kind in kinds), BoundKind.CLAIMED.value)
 

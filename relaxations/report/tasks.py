@@ -1,6 +1,8 @@
 """The tasks of a gap report, each of which computes one cell: base classes, the heuristic, relaxations and the κ form.
 
-`Plan` lists the tasks, and `Runner` runs them; exact solves are in `exact_tasks`.
+A gap report compares lower bounds of relaxations with the optimum of min ||w||² + λ Σ z_i, z_i = 1 if point i violates its margin
+y_i x_i'w ≥ 1 (in κ form at most κn of the n points may, at no cost). A *cell* is one stored result of it. `plan.Plan` lists the
+tasks; `runner.Runner` runs them and keeps their records in a *store*, a file, by a key. Exact solves are in `exact_tasks`.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ class Task(ABC, Generic[S]):
 class SolverTask(Task[S]):
     """The task of one solve: base class. Its cell is stored unless the solver could not run or was interrupted."""
 
-    solver: SolverSpec
+    solver: SolverSpec  #: the solver, with its options
 
     @property
     def solvers(self) -> dict[str, Solver]:
@@ -238,7 +240,7 @@ class RelaxationTask(SolverTask[ReportProblem]):
     Parameters
     ----------
     w : ndarray (p,) or None
-        Classifier whose objective bounds M, if one is known.
+        Classifier whose objective bounds the big-M constants M, if one is known.
     reduction : Reduction
         The relaxation.
     solver : SolverSpec
@@ -258,7 +260,7 @@ class RelaxationTask(SolverTask[ReportProblem]):
 
     @property
     def key_parts(self) -> dict[str, Any]:
-        """Return the parts with the incumbent, the reduction and its solver."""
+        """Return the parts of the key, with the incumbent, the reduction and its solver."""
         return {**super().key_parts, "incumbent": self.w, "reduction": self.reduction, "solver": self.solver.key}
 
     @property
@@ -306,7 +308,7 @@ class RelaxationTask(SolverTask[ReportProblem]):
 
 @dataclass(frozen=True, eq=False)
 class KappaTask(SolverTask[InstanceProblem]):
-    """The conic relaxation in its κ form, and beside it the exact solve of the 0-1 problem with the budget.
+    """The solve of the conic relaxation in κ form, and of the exact 0-1 problem: min ||w||² with at most ⌊κn⌋ violated margins.
 
     Parameters
     ----------
@@ -334,7 +336,7 @@ class KappaTask(SolverTask[InstanceProblem]):
 
     @property
     def key_parts(self) -> dict[str, Any]:
-        """Return the parts with κ in place of λ."""
+        """Return the parts of the key, with κ in place of λ."""
         identity = {"kappa": self.kappa, "solver": self.solver.key, "exact": self.exact}
         return {**super().key_parts, "lam": None, "incumbent": self.w, **identity}
 

@@ -1,6 +1,6 @@
 """Backend of Clarabel: interior point for quadratic objectives over all cones of the standard form that are convex.
 
-The form is min ½x'Px + q'x + r subject to F x + g in K; z in the dual cone of K are the multipliers of its rows.
+The form is min ½x'Px + q'x + r subject to F x + g in K, a product of cones; z in the dual cone are the multipliers of its rows.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class Clarabel(Backend):
         return self._solve(self._build(form, options), form, options, begin, rescale=True)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Update P, q, A and b in place if their sparsity patterns are the same; the equilibration stays that of the
-        first form.
+        """Return the answer of the native solver that ``kept_model`` holds from the path's last solve: P, q, A and b are updated
+        in place if their sparsity patterns are the same; the equilibration stays that of the first form.
         """
         begin = time.perf_counter()
 

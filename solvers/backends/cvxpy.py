@@ -1,6 +1,7 @@
 """Backends of the solvers that CVXPY reaches and that have no file of their own here: ``cvxpy:<name>``.
 
-Names, cones and integrality come from CVXPY's records of its interfaces. Only the names of the common options are listed here.
+Names, cones and integrality come from CVXPY's records of its interfaces. Listed here are only each interface's names of the
+*common options* (`Options`: tolerance, limits, ...), which every solver of this package takes.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ _INNER: Mapping[str, frozenset[str]] = {"glpk": _GLPK}
 
 
 def known_options(name: str) -> frozenset[str]:
-    """Return the option names of this interface that are listed here."""
+    """Return the option names that this module lists for an interface, by CVXPY's name of it."""
     paths = [*_TOLERANCES.get(name, ()), *(table[name] for table in (_MIP_GAP, _TIME, _ITERATIONS) if name in table)]
     return frozenset(path[0] for path in paths) | _EXTRA_NAMES.get(name, frozenset())
 
@@ -131,7 +132,7 @@ def implied_bound(name: str, settings: Mapping[str, Any], objective: float) -> f
     """Return the bound that "optimal" implies for an interface that reports no bound for integers; None for other interfaces.
 
     GLPK cuts off points that are better than the objective f by less than tol_obj (1 + |f|), and stops at a relative gap of
-    mip_gap.
+    mip_gap. ``settings`` are the options of the run, ``objective`` is f.
     """
     if name not in _IGNORED_IMPROVEMENT:
         return None
@@ -367,5 +368,5 @@ def missing_requirement(name: str) -> str | None:
     return None
 
 
-#: Called by `solvers.registry`.
+#: Called by `solvers.registry`: what finds the solvers, and what says why a solver was not found.
 DISCOVER, ABSENT = discover, missing_requirement

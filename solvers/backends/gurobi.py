@@ -1,6 +1,7 @@
 """Backend of Gurobi: mixed-integer linear, quadratic and conic programs; nonconvex, exponential and power ones by branching.
 
-The form is min ½x'Px + q'x + r subject to F x + g in K and bounds; z are the multipliers of its rows and ζ those of its bounds.
+The form is min ½x'Px + q'x + r subject to F x + g in K, a product of cones, and bounds; z are the multipliers of its rows and ζ
+those of its bounds.
 """
 
 from __future__ import annotations
@@ -100,8 +101,9 @@ class Gurobi(Backend):
     """Gurobi; cones are quadratic constraints, with auxiliary variables if a row is not a variable.
 
     Beside its own options it takes ``env``, a started ``gurobipy.Env`` of the user's (a compute server, WLS), which stays open;
-    ``hints`` and ``priorities`` of branching by block; and for linear programs ``dual_start``, multipliers by constraint, beside
-    ``start``. ``PoolSolutions`` and ``PoolSearchMode`` bring several points: ``result.pool``.
+    ``hints`` (likely values) and ``priorities`` (of branching), numbers by block of variables; and for linear programs
+    ``dual_start``, multipliers by constraint, beside ``start``. ``PoolSolutions`` and ``PoolSearchMode`` bring several points:
+    ``result.pool``.
     """
 
     info = SolverInfo(
@@ -135,7 +137,7 @@ class Gurobi(Backend):
             return self._solve(model, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Change objective, linear rows and bounds in place, and build cones again."""
+        """Return the answer of the kept model: objective, linear rows and bounds are changed in place, cones built again."""
         begin = time.perf_counter()
 
         def build() -> tuple[Any, Any]:

@@ -74,7 +74,11 @@ class _AbandonedRun(CallTimeout):
 
 
 def run_to_decision(highspy: Any, highs: Any, native: Mapping[str, Any]) -> None:
-    """Run HiGHS, and again without presolve after "infeasible or unbounded", or with looser integrality after a failure."""
+    """Run HiGHS, and again without presolve after "infeasible or unbounded", or with looser integrality after a failure.
+
+    ``highspy`` is the module, ``highs`` the ``highspy.Highs`` to run; integrality is loosened unless the user's options,
+    ``native``, set it.
+    """
     highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
         highs.setOptionValue("presolve", "off")
@@ -268,7 +272,7 @@ class Highs(Backend):
         return self._solve(highspy, self._load(highspy, form, options), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Change costs, P, coefficients, sides and bounds in place; the basis stays if HiGHS can use it."""
+        """Return the answer of the kept model, changed in place (costs, P, rows and bounds); HiGHS may reuse the basis."""
         import highspy
 
         begin = time.perf_counter()

@@ -1,6 +1,7 @@
 """Backend of MOSEK: conic interior point, and branch and bound over it.
 
-The form is min ½x'Px + q'x + r subject to F x + g in K and bounds; z are the multipliers of its rows and ζ those of its bounds.
+The form is min ½x'Px + q'x + r subject to F x + g in K, a product of cones, and bounds; z are the multipliers of its rows and ζ
+those of its bounds.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _OWN = ("env", "server", "dual_start")
 
 
 class Mosek(Backend):
-    """MOSEK; it takes no quadratic objective beside cones (the epigraph bridge is used) and no integers beside PSD cones.
+    """MOSEK; a quadratic objective beside cones becomes a cone (its epigraph); it takes no integers beside semidefinite cones.
 
     Beside its own parameters it takes ``env``, a ``mosek.Env`` of the user's, which stays open; ``server``, the address of an
     OptServer that solves in its place; and for linear programs ``dual_start``, multipliers by constraint, beside ``start``: the
@@ -302,7 +303,7 @@ def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, int_info: Any, 
 
 
 def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder: Recorder) -> Answer:
-    """Return the answer that the task holds after ``optimize`` ended with ``code``."""
+    """Return the answer that the task holds after ``optimize`` ended with ``code``; ``mosek`` is the module."""
     mixed = bool(form.integer.any())
     solution_type = next((s for s in (mosek.soltype.itg, mosek.soltype.itr, mosek.soltype.bas) if task.solutiondef(s)), None)
     if solution_type is None:

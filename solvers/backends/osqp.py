@@ -55,7 +55,7 @@ def _uninterruptible_seconds(form: StandardForm) -> float:
 
 
 class Osqp(Backend):
-    """OSQP, which reads l ≤ A x ≤ u, bounds among the rows. Its stationarity is Px + q + A'y = 0: z and ζ are -y."""
+    """OSQP, which reads l ≤ A x ≤ u, bounds among the rows. Its multipliers y satisfy Px + q + A'y = 0: z and ζ are -y."""
 
     info = SolverInfo(
         name="osqp",
@@ -78,7 +78,9 @@ class Osqp(Backend):
         return self._answer(self._build(form.linear(), options), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Update P, q, A and the sides in place if their sparsity patterns are the same; OSQP starts from its last point."""
+        """Return the answer of the kept solver, with P, q, A and sides updated in place if their sparsity patterns are the same;
+        it starts from its last point.
+        """
         begin, arrays = time.perf_counter(), form.linear()
 
         def change(solver: Any, _: StandardForm, parts: frozenset[str]) -> Any:

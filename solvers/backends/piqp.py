@@ -59,7 +59,8 @@ def _uninterruptible_seconds(form: StandardForm) -> float:
 class Piqp(Backend):
     """PIQP, which reads A x = b, h_l ≤ G x ≤ h_u and bounds; it has no time limit, no warm start and no interruption.
 
-    Its stationarity is Px + c + A'y + G'(z_u - z_l) + z_bu - z_bl = 0: z is -y on equalities and z_l on rows, ζ = z_bl - z_bu.
+    Its multipliers are y of A x = b, z_l and z_u of the two sides of G x, z_bl and z_bu of the bounds, with Px + c + A'y + G'(z_u
+    - z_l) + z_bu - z_bl = 0 and c = q: z is -y on equalities and z_l on inequalities, ζ = z_bl - z_bu.
     """
 
     info = SolverInfo(
@@ -84,7 +85,7 @@ class Piqp(Backend):
         return self._solve(self._build(rows, options), rows, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Update in place if the sparsity patterns are the same."""
+        """Return the answer of the kept solver, updated in place if the sparsity patterns are the same."""
         begin, rows = time.perf_counter(), LinearRows.of(form)
 
         def change(native: tuple[Any, bool], _: StandardForm, parts: frozenset[str]) -> tuple[Any, bool]:

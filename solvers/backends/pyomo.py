@@ -1,6 +1,7 @@
 """Backends of installed executables that only Pyomo reaches, by NL or LP files: ``pyomo:<name>``.
 
-z are the multipliers of a form's rows and ζ those of its bounds.
+The form is min ½x'Px + q'x + r subject to F x + g in K, a product of cones, and bounds; z are the multipliers of its rows and ζ
+those of its bounds.
 """
 
 from __future__ import annotations
@@ -287,5 +288,5 @@ def _multipliers(
     return z, zeta
 
 
-#: Called by `solvers.registry`.
+#: Called by `solvers.registry` to find the solvers.
 DISCOVER = discover

@@ -187,9 +187,10 @@ _DENSE = 0.25
 
 
 class QPSolver(Backend):
-    """A solver of qpsolvers, whose stationarity is Px + q + G'z + A'y + z_box = 0 with z ≥ 0 for G x ≤ h.
+    """A solver of qpsolvers, which reads min ½x'Px + q'x over G x ≤ h, A x = b and lb ≤ x ≤ ub.
 
-    The form's multipliers are z on inequalities and -y on equalities, and ζ = -z_box.
+    Its multipliers z ≥ 0, y and z_box of these satisfy Px + q + G'z + A'y + z_box = 0. The form's multipliers are z on
+    inequalities and -y on equalities, and ζ = -z_box.
     """
 
     native_name: ClassVar[str]  #: qpsolvers' name of the solver
@@ -441,5 +442,5 @@ def missing_requirement(name: str) -> str | None:
     return None
 
 
-#: Called by `solvers.registry`.
+#: Called by `solvers.registry`: what finds the solvers, and what says why a solver was not found.
 DISCOVER, ABSENT = discover, missing_requirement

@@ -1,4 +1,8 @@
-"""Backend of SCIP, open branch and bound for mixed-integer programs with quadratic constraints, by its package PySCIPOpt."""
+"""Backend of SCIP, open branch and bound for mixed-integer programs with quadratic constraints, by its package PySCIPOpt.
+
+For the 0-1 loss, min ||w||² + Σ λ_i z_i with z_i = 1 where point i violates its margin, it can separate *conflict cuts*
+(`ConflictCuts`): Σ z_i ≥ 1 over points whose margins no w, with an objective as small as the best known one, meets all at once.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +189,7 @@ _TIGHT = 1e-9
 _WITH_INDICATORS = 1e-8
 #: Features that make a program discrete.
 _DISCRETE = frozenset({Feature.INTEGER, Feature.INDICATOR})
-#: Plugins turned off if the only cone is that of a quadratic objective, or another: rounding cuts of the objective's linear
+#: Plugins turned off if there is exactly one cone, such as that of a quadratic objective: rounding cuts of the objective's linear
 #: underestimators, of which SCIP adds over a hundred rounds at the root with little effect, and heuristics for nonconvex
 #: problems. Measured on the 0-1 and the ramp loss: two to five times faster on 12 to 40 points, ten times as many nodes and half
 #: the gap on 50 to 80 points.
@@ -223,10 +227,10 @@ class Scip(Backend):
     """SCIP: a quadratic objective becomes a constraint (epigraph), second-order cones quadratic constraints, exponential and
     power cones nonlinear ones. SCIP gives no multipliers.
 
-    Beside its own options it takes ``cuts="conflicts"`` for the 0-1 loss (`ConflictCuts`) and ``priorities`` of branching by
-    block; with ``limits/maxsol`` the result has several points, ``result.pool``. For a mixed-integer program with exactly one
-    cone, such as that of a quadratic objective, cuts and heuristics that cost more than they gain are off
-    (`_QUADRATIC_OBJECTIVE_SETTINGS`); ``{"separating/aggregation/freq": 10}`` and the like turn them on.
+    Beside its own options it takes ``cuts="conflicts"`` for the 0-1 loss (`ConflictCuts`) and ``priorities`` of branching,
+    numbers by block of variables; with ``limits/maxsol`` the result has several points, ``result.pool``. For a mixed-integer
+    program with exactly one cone, such as that of a quadratic objective, cuts and heuristics that cost more than they gain are
+    off (`_QUADRATIC_OBJECTIVE_SETTINGS`); ``{"separating/aggregation/freq": 10}`` and the like turn them on.
     """
 
     info = SolverInfo(
@@ -243,7 +247,7 @@ class Scip(Backend):
     )
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
-        """Solve the model; with ``cuts="conflicts"`` SCIP separates `ConflictCuts`."""
+        """Solve the model, as `Backend.run` does; with ``cuts="conflicts"`` SCIP separates `ConflictCuts`."""
         return super().run(model, _with_separator(model, options), kept_model)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
@@ -253,7 +257,7 @@ class Scip(Backend):
         return self._solve(model, _watch(model), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Change objective, linear rows and bounds of the untransformed problem; SCIP tries the old solutions as starts."""
+        """Return the answer of the kept model, with objective, linear rows and bounds changed; SCIP tries its old solutions."""
         begin = time.perf_counter()
 
         def build() -> tuple[Any, Any]:

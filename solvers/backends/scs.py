@@ -1,6 +1,7 @@
 """Backend of SCS: operator splitting for quadratic objectives over second-order, semidefinite, exponential and power cones.
 
-The form is min ½x'Px + q'x + r subject to F x + g in K; z are the multipliers of its rows. svec stacks a symmetric matrix.
+The form is min ½x'Px + q'x + r subject to F x + g in K, a product of cones; z are the multipliers of its rows. svec stacks the
+upper triangle of a symmetric matrix column by column, entries off the diagonal times √2.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Scs(Backend):
         return self._solve(self._build(form, options, begin), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Update b and c of SCS's workspace, which starts from its last point; SCS cannot change P and A."""
+        """Return the answer of the kept workspace, from its last point on, with b and c updated; SCS cannot change P and A."""
         begin = time.perf_counter()
 
         def change(workspace: _Workspace, _: StandardForm, parts: frozenset[str]) -> _Workspace:

@@ -1,4 +1,4 @@
-"""The solver `boxqp` of box QPs in factor form, min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper.
+"""The solver `boxqp` of box QPs in factor form, min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper with D ≥ 0 diagonal.
 
 The solver's record is here. Its class and compiled loops are imported at their first use.
 """

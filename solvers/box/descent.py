@@ -1,7 +1,8 @@
 """The algorithm class of `boxqp`: coordinate descent on a box QP, finished by Newton or interior-point steps.
 
-The program is min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, with a diagonal D. An *epoch* is a pass over the active variables;
-a *round* is a run of epochs, followed by the gradient and the duality gap in float64 and, where they pay, finishing steps.
+The program is min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, with a diagonal D; the *view* (`BoxQP`) holds its data, with Z or
+with the matrix ZZ' itself. An *epoch* is a pass over the active variables; a *round* is a run of epochs, followed by the gradient
+and the duality gap in float64 and, where they pay, finishing steps.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Second-order methods that finish `boxqp` where descent is slow: projected Newton, active-set and interior-point steps.
 
-The program is min ½a'Qa + q'a over lower ≤ a ≤ upper with Q = ZZ' + D, Z (m, r), D diagonal.
+The program is min ½a'Qa + q'a over lower ≤ a ≤ upper with Q = ZZ' + D, Z (m, r), D diagonal; ``view`` holds its data.
 
 *Projected steps* (`newton_steps`; Bertsekas 1982) are Newton steps on the free variables: few, and exact once the free set is
 right. *Active-set steps* (`active_set_steps`; Hintermüller, Ito, Kunisch 2002) hold the variables of two sets at their bounds and

@@ -1,8 +1,9 @@
 """Completion of an answer without multipliers or a valid ray: the missing evidence is computed from the data and checked.
 
-The searches are those of `solvers.certification.evidence`. Their outcome counts only if the certificate, the ray or exact
-arithmetic then proves the claim, or contradicts it; the remarks say so. z are the multipliers of a form's rows F x + g in K, ζ
-those of its bounds, x a point, d a ray of descent.
+`solvers.judgement` calls its functions for every result of `solve`. The searches are those of `solvers.certification.evidence`.
+Their outcome counts only if the certificate, the ray or exact arithmetic then proves the claim, or contradicts it; the remarks
+say so. The form is min ½x'Px + q'x + r subject to F x + g in K, a product of cones, and bounds; z are the multipliers of its
+rows, ζ those of its bounds, d a ray of descent. Its *Farkas multipliers* prove that it has no point.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ def complete_claim(
 ) -> CompletedClaim:
     """Return a claim of infeasibility or unboundedness with a better ray where the solver's does not prove it, or an objection.
 
-    Integers count as real numbers: Farkas multipliers of that relaxation leave no integers either. ``points`` may be feasible
-    starts of a ray of descent. ``bounded`` is the reason why the objective has a lower bound (`lower_bound_reason`), empty
-    without one; ``seconds`` limits the searches.
+    ``ray`` is the evidence of the answer's own ray. Integers count as real numbers: Farkas multipliers of that relaxation leave
+    no integers either. ``points`` may be feasible starts of a ray of descent. ``bounded`` is the reason why the objective has a
+    lower bound (`lower_bound_reason`), empty without one; ``seconds`` limits the searches.
     """
     if ray.proved and answer.status is Status.INFEASIBLE:
         return CompletedClaim(answer, ray)

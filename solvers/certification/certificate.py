@@ -532,7 +532,7 @@ def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArr
 def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Certificate:
     """Return the certificate that the model itself gives (`Model.appraise`), where its form is too large or it has none.
 
-    Simplex duals need no such certificate: their form keeps the kernel matrix as an operator.
+    Kernel duals over a simplex need no such certificate: their form keeps the kernel matrix as an operator.
 
     Raises
     ------

@@ -2,11 +2,11 @@
 
 Two searches share the rows of a form, scaled for least squares (`ScaledRows`). Linear rows use nonnegative least squares
 (`ScaledLinearRows`), other convex cones least squares over a product of cones (`ScaledConeRows`). Multipliers in the interior of
-those that bound the objective come from a linear program (`interior_multipliers`). Nothing here is a proof: the evidence is
-checked as if the solver had given it.
+those that bound the objective come from a linear program (`interior_multipliers`). Nothing here is a proof: `answer_completion`,
+which calls the searches, checks the evidence as if the solver had given it.
 
-The form is min f(x) = ½x'Px + q'x + r subject to F x + g in K and bounds; z are the multipliers of its rows, ζ those of its
-bounds, and the slope of x_j is the entry j of ∇f(x) - F'z.
+The form is min f(x) = ½x'Px + q'x + r subject to F x + g in K, a product of cones, and bounds; z are the multipliers of its rows,
+ζ those of its bounds, and the slope of x_j is the entry j of ∇f(x) - F'z. *Farkas multipliers* prove that no x is feasible.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ...models.program.cones import Cone, Nonnegative, Zero
 from ...models.program.form import StandardForm, multipliers_by_label
 from .rays import farkas_proves, ray_is_exact
 
-#: Multipliers of a form's own rows.
+#: Multipliers of a form's own rows, by the constraint's label.
 ByLabel: TypeAlias = Mapping[str, FloatArray]
 #: Smallest divisor.
 _LEAST = 1e-300

@@ -12,7 +12,7 @@ and bounds a, and over cones k with v_k on the boundary, where z_k = μ_k T v_k:
 (a, b, c) to (b, a, -c) for a rotated one. A cone whose point is (nearly) the apex has v_k = 0 and a free z_k.
 
 A refined answer counts only if the certificate then proves an optimum to the tolerance, near the solver's answer
-(`refine_by_newton`).
+(`refine_by_newton`, which `solvers.judgement` calls). The backend of Gurobi calls `newton_polish` for its cones.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Check of a claim of infeasibility by its Farkas multipliers, and of unboundedness by its ray, from the form's data alone.
 
-The form is min ½x'Px + q'x + r subject to F_k x + g_k in K_k and bounds; K_k* is the dual cone of K_k.
+The form is min ½x'Px + q'x + r subject to F_k x + g_k in the cones K_k and bounds; K_k* is the dual cone of K_k.
 
 *Infeasible* (Farkas): z_k in K_k* and ζ = -ΣF_k'z_k with ζ_j ≥ 0 where x_j has only a lower bound, ≤ 0 where only an upper one,
 0 where none; then every x of the form has 0 ≤ Σ<z_k, F_k x + g_k> + Σ ζ_j (x_j - bound_j) = Σ<z_k, g_k> - Σ ζ_j bound_j,
@@ -205,8 +205,8 @@ def _unit(form: StandardForm) -> float:
 def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
     """Return the largest violation of the proof's conditions, scaled to a right side of -1: 0 is a proof, infinity is none.
 
-    A residual ε excludes every point with ||x||_1 < 1/ε, in units of the largest finite bound of a variable where that exceeds 1:
-    points of that size are usual for the form.
+    The proof is that of the module's docstring. A residual ε excludes every point with ||x||_1 < 1/ε, in units of the largest
+    finite bound of a variable where that exceeds 1: points of that size are usual for the form.
     """
     unit = _unit(form)
     zeta, value, outside = np.zeros(form.n), 0.0, 0.0
@@ -288,7 +288,7 @@ def separability(A: FloatArray) -> Separability:
     SolverError
         The linear program could not be solved, or neither proof holds in floating point.
     """
-    from scipy.optimize import linprog  # imported here: it is slow, and only κ = 0 needs it
+    from scipy.optimize import linprog  # imported here: it is slow, and only hard margins (κ = 0) need it
 
     n, p = A.shape
     norms = np.linalg.norm(A, axis=1)

@@ -41,7 +41,7 @@ class BoundKind(enum.StrEnum):
     NONE = "none"
 
 
-#: Methods of a result that later modules implement: they certify again, solve neighbours of the problem, and write files.
+#: Implementations, set by modules that import this one, of `Result.verify`, `Result.check_duals` and `Result.save`.
 VERIFY: LateMethod[[Result, Model | StandardForm, bool], Verification] = LateMethod("verify")
 CHECK_DUALS: LateMethod[[Result, Model | StandardForm, int, int], DualCheck] = LateMethod("check_duals")
 SAVE: LateMethod[[Result, str | Path], Path] = LateMethod("save")
@@ -145,8 +145,8 @@ class PoolPoint:
 class Result(Displayable):
     """The outcome of one solve.
 
-    ``objective`` and ``bound`` are in the *model's* sense (a maximum's bound is an upper one); the claim and the
-    certificate are in the form's, which is always minimisation.
+    ``objective`` and ``bound`` are in the *model's* sense (a maximum's bound is an upper one); the claim and the certificate are
+    in that of the model's standard form, which is always minimisation.
 
     Parameters
     ----------
@@ -285,37 +285,37 @@ class Result(Displayable):
 
     @property
     def stationarity(self) -> float | None:
-        """First-order residual of a nonconvex problem, where the algorithm measures one."""
+        """First-order residual of a nonconvex problem, where the algorithm measures one; else None."""
         return self.answer.stationarity
 
     @property
     def optimised_parameters(self) -> Mapping[str, Any]:
-        """The parameters that the solver determined beside the variables: γ or P of a minimax model."""
+        """The parameters of the model that the solver determined beside the variables (γ or P of a minimax model), by name."""
         return self.answer.optimised_parameters
 
     @property
     def history(self) -> Sequence[Mapping[str, Any]]:
-        """The records of an algorithm's outer iterations."""
+        """The records of an algorithm's outer iterations, figures by name; empty for solvers without them."""
         return self.answer.history
 
     @property
     def update(self) -> Update | None:
-        """The way in which the solver's model was made from that of the problem before, on a path; None off paths."""
+        """The way in which the solver's model was made from the last problem's, on a path of related problems; None off paths."""
         return self.answer.update
 
     @property
     def bridges(self) -> tuple[str, ...]:
-        """The reformulations between the form and what the solver read."""
+        """The reformulations between the form and what the solver read, by name and in order."""
         return self.answer.bridges
 
     @property
     def nodes(self) -> int | None:
-        """Nodes of a tree search."""
+        """Nodes of a tree search; None for other solvers."""
         return self.answer.nodes
 
     @property
     def iterations(self) -> int | None:
-        """Iterations of the solver."""
+        """Iterations of the solver; None where it counts none."""
         return self.answer.iterations
 
     @property
@@ -325,17 +325,17 @@ class Result(Displayable):
 
     @property
     def build_seconds(self) -> float:
-        """Time of translating and loading the model."""
+        """Seconds of translating and loading the model."""
         return self.answer.build_seconds
 
     @property
     def solve_seconds(self) -> float:
-        """Time of solving."""
+        """Seconds of solving."""
         return self.answer.solve_seconds
 
     @property
     def compile_seconds(self) -> float:
-        """Time of compiling loops, once for a machine."""
+        """Seconds of compiling loops, once for a machine."""
         return self.answer.compile_seconds
 
     @property
@@ -559,7 +559,7 @@ class Result(Displayable):
         update : Update, optional
             How the solver's model came from the last one.
         **details
-            Figures, by name.
+            Further entries of `details`, by name.
 
         Returns
         -------

@@ -1,11 +1,11 @@
 """`verdict`: the status that a certificate supports for a solver's claim, with the remarks that explain it.
 
-The rules, in order. A contradiction lowers every status: a bound above the objective of a feasible
-point, a feasible point beside a claim that there is none. An optimum needs a feasible point and the best evidence there is: a
-bound, rounded outward, within the tolerance of an objective whose own rounding error is within it too, else the optimality
-conditions at the multipliers, else (mixed-integer problems, solvers without multipliers) the bound that the solver claims. The
-products of violations and multipliers must be within the tolerance of the objective as well: where its terms cancel, a residual
-of 1e-8 may be half of it.
+`solvers.judgement` applies it to every result of `solve`. The rules, in order. A contradiction lowers every status: a bound above
+the objective of a feasible point, a feasible point beside a claim that there is none. An optimum needs a feasible point and the
+best evidence there is: a bound, rounded outward, within the tolerance of an objective whose own rounding error is within it too,
+else the optimality conditions at the multipliers, else (mixed-integer problems, solvers without multipliers) the bound that the
+solver claims. The products of violations and multipliers must be within the tolerance of the objective as well: where its terms
+cancel, a residual of 1e-8 may be half of it.
 
 A gap is relative to the objective. An optimum of zero has no relative gap. It is accepted if the objective is within the rounding
 error of its terms at the point, the bound within the error of four such sums, and the products of violations and multipliers
@@ -356,12 +356,14 @@ def compare_with_sources(
     ray_proved: bool = False,
     certificate_at: Callable[[FloatArray], Certificate] | None = None,
 ) -> Verdict:
-    """Return the verdict after a comparison with the sources of a model's imports.
+    """Return the verdict ``before`` with remarks, lowered where the sources of a model's imports contradict it.
 
-    The import itself must agree with its source, and objective and constraints at the answer's point must agree too. No point
-    that is feasible in the source may contradict infeasibility, or have an objective below the bound. A point that violates rows
-    by rounding does not contradict proved infeasibility. Its objective may be below the bound by the products of its violations
-    with the multipliers: ``certificate_at`` returns the certificate of a point with these multipliers.
+    An import is a program read from another package, its source, which evaluates it at points. ``x`` is the answer's point;
+    ``ray_proved`` says that Farkas multipliers or a ray prove its status. The import itself must agree with its source, and
+    objective and constraints at the answer's point must agree too. No point that is feasible in the source may contradict
+    infeasibility, or have an objective below the bound. A point that violates rows by rounding does not contradict proved
+    infeasibility. Its objective may be below the bound by the products of its violations with the multipliers: ``certificate_at``
+    returns the certificate of a point with these multipliers.
     """
     imports = [record for record in model.imports if not record.source_changed]
     if not model.imports:

@@ -1,8 +1,9 @@
 """`EigenvectorCuts`: semidefinite programs by a solver without semidefinite cones, an outer approximation by linear cuts.
 
-A symmetric matrix S is positive semidefinite if and only if v'Sv ≥ 0 for all v. The *master* problem has these inequalities
-for finitely many v, beginning with e_i and e_i ± e_j (S is then bounded by its diagonal). Where its optimum has a matrix with
-negative eigenvalues, their eigenvectors give violated inequalities, which are added.
+The program is a form with rows F x + g in cones, some of them svecs of semidefinite matrices (svec stacks the triangle of a
+symmetric matrix, so that inner products stay). S is positive semidefinite if and only if v'Sv ≥ 0 for all v. The *master* problem
+has these inequalities for finitely many v, beginning with e_i and e_i ± e_j (S is then bounded by its diagonal). Where its
+optimum has a matrix with negative eigenvalues, their eigenvectors give violated inequalities, which are added.
 
 Each master is a relaxation, so its optimum bounds that of the program: there is a bound at any time, and it does not fall. If
 u ≥ 0 are the multipliers of the inequalities, Σ u_k v_k v_k' is a multiplier of the cone, semidefinite whatever the rounding, so
@@ -38,7 +39,7 @@ from ..records import Answer, Options, Status
 
 #: Negative eigenvalue, relative to the largest absolute one (and at least to 1), that counts as rounding.
 _ROUNDING = 1e-8
-#: Label of a semidefinite constraint, number of a cone of its stack, and v.
+#: Label of a semidefinite constraint, number of a cone of its stack, and the v of a cut of that cone.
 Vector: TypeAlias = tuple[str, int, FloatArray]
 
 
@@ -186,7 +187,7 @@ class Cuts:
 
     @property
     def relaxation(self) -> StandardForm:
-        """The form with these inequalities in place of its semidefinite cones."""
+        """The master problem: the form with these inequalities in place of its semidefinite cones."""
         constraints = []
         for c in self.form.constraints:
             W = self.rows.get(c.label)

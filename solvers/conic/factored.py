@@ -1,8 +1,9 @@
 """``conic-factored``: a first-order method for the conic SVM without constraints and matrix variables, with a certificate.
 
-The program is (21) of Cepeda, Gómez and Han (2024), which `iterate` states: rows a_i = y_i x_i, margins a_i'w, V = W - ww' ⪰ 0,
-and a share z_i in [0, 1] of each 0-1 loss, with the cost λΣz (λ form) or the budget Σz ≤ κn (κ form). For given (w, V) the best
-z_i is (r_i)_+²/(r_i² + a_i'Va_i), and V = LL' needs no semidefinite cone, so the λ form is
+The program is (21) of Cepeda, Gómez and Han (2024), the relaxation of the SVM with the 0-1 loss: min Tr W + λΣz over w, a matrix
+W in place of ww', V = W - ww' ⪰ 0, and a share z_i in [0, 1] of each loss, for rows a_i = y_i x_i (λ form; in κ form the budget
+Σz ≤ κn replaces the cost λΣz). For given (w, V) the best z_i is (r_i)_+²/(r_i² + a_i'Va_i), and V = LL' needs no semidefinite
+cone, so the λ form reduces to
 
     min over w, L (p × k)  of  ||w||² + ||L||² + λ Σ (r_i)_+²/((r_i)_+² + ||L'a_i||²),     r_i = 1 - a_i'w,
 
@@ -89,7 +90,7 @@ def _scale(square: FloatArray, d: FloatArray, budget: float, t: float) -> float:
 
 @dataclass(eq=False)
 class FactoredState:
-    """The state of a run: x = (w, L), its evaluation, the limited memory of pairs (s, y), and the best proved bound."""
+    """The state of a run: x = (w, L), its evaluation, pairs (s, y) of the last steps, and the best proved bound."""
 
     prepared: PreparedProblem  #: the scaled problem
     rank: int  #: k, columns of L
@@ -98,7 +99,7 @@ class FactoredState:
     tolerance: float  #: relative gap to be reached
     limit: int  #: largest number of iterations
     threads: int | None  #: threads of BLAS; None for one in small systems, else its default
-    memory: deque[tuple[FloatArray, FloatArray]] = field(default_factory=deque)  #: pairs (s, y), the newest last
+    memory: deque[tuple[FloatArray, FloatArray]] = field(default_factory=deque)  #: pairs (s, y): step, change of gradient
     iteration: int = 0  #: iterations so far
     iterations_since_check: int = 0  #: iterations since the last certificate
     best: ConicBound | None = None  #: best proved bound; None before the first certificate

@@ -1,7 +1,9 @@
 """``conic-ipm``, a primal-dual interior-point method for the conic SVM, and `conic_path`, which solves for many κ or λ.
 
-The program is (21) of Cepeda, Gómez and Han (2024); `iterate` states it, its dual and the symbols of both. ν is the gap divided
-by the barrier degree: on the central path every complementarity is ν.
+The program is (21) of Cepeda, Gómez and Han (2024), the relaxation of the SVM with the 0-1 loss: min Tr W + λΣz (λ form), or
+min Tr W with the budget Σz ≤ κn (κ form), over w, V = W - ww' ⪰ 0, a share z_i of each loss, and ρ_i, with z_i q_i ≥ ρ_i² and
+ρ_i ≥ r_i. Here a_i = y_i x_i, r_i = 1 - a_i'w and q_i = r_i² + a_i'V a_i; γ_i is the multiplier of q_i, ζ_i that of ρ_i ≥ r_i,
+μ that of the budget. `iterate` states the dual. ν is the gap over the barrier degree: every complementarity on the central path.
 """
 
 from __future__ import annotations
@@ -474,7 +476,7 @@ class ConicPathPoint:
     point : ConicPoint or None
         Feasible point; None for an infeasible problem.
     bound : ConicBound or None
-        Proved lower bound with γ, v and μ.
+        Proved lower bound, with its dual point: γ, v (= ζ) and μ.
     iterations : int
         Number of Newton steps.
     seconds : float

@@ -176,7 +176,7 @@ class PointScaling:
 
 @dataclass(frozen=True, eq=False)
 class ConicData:
-    """Scaled data: rows a_i (n × p, metric the identity), λ or the budget κn."""
+    """Scaled data, with the norm w'w: rows a_i (n × p), λ or the budget κn."""
 
     A: FloatArray  #: (n, p)
     lam: float | None  #: λ; None in the κ form
@@ -332,7 +332,7 @@ def _is_positive_definite(M: FloatArray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PreparedProblem:
-    """The problem in scaled coordinates: metric whitened, p ≤ n, no rows of zeros, rows divided by σ.
+    """The problem in scaled coordinates: the norm w'Mw as w'w (M is the metric), p ≤ n, no rows of zeros, rows divided by σ.
 
     The mean squared norm of the rows is then one, and the objective is σ² times the problem's. A row of zeros has u = 0 and z = 1
     for every w: it costs λ, or one unit of the budget.

@@ -1,7 +1,8 @@
 """Base class of the exact solvers that search a tree by a bounding rule: `sparse-bb`, `risk-bb`, `ramp-bb`.
 
-`ExactSearch` runs the branch and bound of `search` with limits, proof log, checkpoint and remote workers. A subclass adds its
-rule and the checker of its logs. V is the type of the view, the form of a model's data that the solver reads.
+`ExactSearch` runs the branch and bound of `search` with limits, proof log (a file from which a checker verifies the bound, node
+by node), checkpoint and remote workers. A subclass adds its rule, which bounds and splits a node, and the checker of its logs. V
+is the type of the view, the form of a model's data that the solver reads.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ class BatchSize:
     """The number of nodes and the time limit of the next subproblems, estimated from past results.
 
     An open node is the root of a subtree of unknown size. Past results estimate the work per node. A batch has as many nodes as
-    take its time limit, `TARGET_SECONDS` as a rule, and at most a worker's share of the pool. Towards the end the time limits
-    fall, since a worker with a large subtree keeps the others waiting until its subproblem ends.
+    take its time limit, `TARGET_SECONDS` as a rule, and at most a worker's share of the pool (all open nodes). Towards the end
+    the time limits fall, since a worker with a large subtree keeps the others waiting until its subproblem ends.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
 """Writers of proof logs: the sealed file of JSON lines, the base class of all log formats, and the text form of multipliers.
 
-A log has one JSON object in a line, is gzip if its path ends in .gz, and ends with the SHA-256 of all lines before.
+A log has one JSON object in a line, is gzip if its path ends in .gz, and ends with its *claim* (the bound that it proves) and its
+*seal* (the SHA-256 of all lines before).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Options that several exact solvers share: tolerance and limits, paths of output files, problems solved before (`earlier`)."""
+"""Options that several exact solvers share: tolerance and limits, paths of output files, problems solved before (``earlier=``).
+
+``earlier`` holds pairs of a related model, solved before, and its result or proof log, whose proved bound may bound the new
+model.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 A box excludes a pair of points of opposite classes if no w in it gives both a margin of 1 or more. The rotation makes boxes
 exclude many pairs. `zero-one-bb` and `margin-bb` compute the coordinates once, before the search: `constant_column` finds the
 intercept, `singular_basis` spans the data, `rotated_basis` rotates that basis, and `basis_errors` bounds the rounding errors.
-`choose_coordinates` rotates a whole margin problem.
+`choose_coordinates` rotates a whole *margin problem*, min Σ_j d_j w_j² + ||w||_X + Σ_i c_i ρ_i(a_i'w) under restrictions of w
+(`MarginProblem`): a_i = y_i x_i, margins a_i'w, costs c_i, losses ρ_i, and a norm whose unit ball is the hull of ± its *atoms*.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ class RotatedCoordinates:
     def coordinate_bounds(self, value: float) -> tuple[FloatArray, FloatArray]:
         """Return lower and upper bounds (p,), (p,) of v at some optimal point, if the optimum is below ``value``.
 
-        They follow from the domain, squares, the norm or, for an intercept, the losses. For fixed other coefficients the
+        They follow from the domain, squares d_j w_j², the norm or, for an intercept, the losses. For fixed other coefficients the
         objective is piecewise linear in an intercept. Some optimal intercept is at a breakpoint of a point's loss, at margin 1 of
         a point whose margin the problem restricts (`MarginProblem.kept_points`, ``budgets``), at a binding row, at an end of its
         domain, or, for an integer, within 1 of one of these.

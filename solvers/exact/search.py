@@ -1,10 +1,10 @@
 """Branch and bound for any problem with a bounding rule: the tree search with its incumbent, checkpoint, log and remote workers.
 
-A problem supplies one class, its `BoundingRule`: the root, a point's objective, and the bound and the children of a node. A node
-is a set of arrays of fixed shapes, so that a checkpoint saves it and any process continues it. `TreeSearch` takes the node of the
-least bound first. With remote workers it becomes the pool of open nodes of a `Dispatcher`: a worker searches a few nodes for a
-limited time and returns those that remain open. The log has one record for each processed node, with its number, its parent's
-number and its place among the parent's children; `TreeChecker` reads it.
+`sparse-bb`, `risk-bb` and `ramp-bb` use it. A problem supplies one class, its `BoundingRule`: the root, a point's objective, and
+the bound and the children of a node. A node is a set of arrays of fixed shapes, so that a checkpoint saves it and any process
+continues it. `TreeSearch` takes the node of the least bound first. With remote workers it becomes the pool of open nodes of a
+`Dispatcher`: a worker searches a few nodes for a limited time and returns those that remain open. The proof log has one record
+for each processed node, with its number, its parent's number and its place among the parent's children; `TreeChecker` reads it.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class BoundingRule(ABC, Generic[P]):
         incumbent.offer(w, self.objective(w))
 
     def accepts(self, arrays: NodeArrays) -> bool:
-        """Return whether arrays of the right shapes and types, read from a file or a worker, have the values of a node."""
+        """Return whether arrays of a node's shapes and types, read from a file or a worker, hold values that a node can have."""
         return True
 
     @classmethod

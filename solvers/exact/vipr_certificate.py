@@ -1,4 +1,7 @@
-"""VIPR certificates of mixed-integer linear programs: `write_vipr` proves an optimum and writes the proof for other checkers."""
+"""VIPR certificates of mixed-integer linear programs: `write_vipr` proves an optimum and writes the proof for other checkers.
+
+VIPR ("verifying integer programming results", Cheung, Gleixner and Steffy, 2017) is a text format of derivations from rows.
+"""
 
 from __future__ import annotations
 

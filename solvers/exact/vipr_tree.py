@@ -1,4 +1,4 @@
-"""Branch and bound for `write_vipr`: each node stores the rational combination of rows that proves its bound.
+"""Branch and bound for `write_vipr` (VIPR certificates): each node stores the rational combination of rows that proves its bound.
 
 The program is the float64 data of a form, taken as rational numbers. A sum of its rows and bounds with rational multipliers is an
 inequality that holds exactly.

@@ -1,9 +1,9 @@
 """`Algorithm`, the base class of hand-written methods: parameters, a state, one step at a time, on one shared driver.
 
-A concrete algorithm is a frozen data class whose fields are its parameters. ``init`` makes the state, whose fields have the
-symbols of the algorithm's paper, ``advance`` works for about a budget of seconds, ``measure`` returns the progress. The driver
-(`Algorithm.run`) is the same for every algorithm: stopping, time, trace, callback, progress, interruption and the answer's other
-fields.
+A concrete algorithm is a frozen data class whose fields are its parameters. It reads a *view*, the arrays of a model in the form
+of one kind of problem (`models.views`). ``init`` makes the state, whose fields have the symbols of the algorithm's paper,
+``advance`` works for about a budget of seconds, ``measure`` returns the progress. The driver (`Algorithm.run`) is the same for
+every algorithm: stopping, time, trace, callback, progress, interruption and the answer's other fields.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Algorithm(Solver, Generic[V, S]):
         Whether BLAS runs with one thread: for algorithms whose time is spent in kernel blocks, which ``threads`` threads share
         (`models.kernels`), or whose dense algebra is too small for two.
     compiled_variants : sequence of mapping
-        Native options for which other code is compiled: `marginopt.warm_up` runs with each.
+        Parameter values for which other code is compiled, by name: `marginopt.warm_up` runs with each.
     expected_compile_seconds : float
         Seconds for which the first run on a machine compiles (benchmarks/results/first-minute.md); the status line shows them.
     """
@@ -149,11 +149,11 @@ class Algorithm(Solver, Generic[V, S]):
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Run until the algorithm's rule, a limit, the callback or Ctrl-C ends it.
 
-        An algorithm that does not read ``options.iteration_limit`` is stopped after the first ``advance`` that reaches it.
-        The time limit counts from the start of ``init``, after `load` has loaded compiled code (or compiled it, once for a
-        machine); code that is compiled later in the run counts. The point is that of ``answer`` after the last completed
-        ``advance``, or after ``init`` if the callback stops the run before. There is no point if none was found, or if numbers
-        overflow (status FAILED).
+        ``kept_model``, what a solver keeps between the solves of a path, is for subclasses. An algorithm that does not read
+        ``options.iteration_limit`` is stopped after the first ``advance`` that reaches it. The time limit counts from the start
+        of ``init``, after `load` has loaded compiled code (or compiled it, once for a machine); code that is compiled later in
+        the run counts. The point is that of ``answer`` after the last completed ``advance``, or after ``init`` if the callback
+        stops the run before. There is no point if none was found, or if numbers overflow (status FAILED).
         """
         solver = self.with_native_options({**self._rows_by(options.trace_every), **options.native})
         with reserve_threads(options.threads) if self.single_threaded_blas else nullcontext():

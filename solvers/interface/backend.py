@@ -1,5 +1,8 @@
 """`Backend`, the base class of third-party solvers: it reformulates a form (bridges), calls the package, maps the answer back.
 
+The form is min ½x'Px + q'x + r subject to F x + g in K, a product of cones, and bounds; z are the multipliers of its rows. A
+*bridge* is a reformulation with the way back, such as an epigraph for a quadratic objective.
+
 The module also has the parts that backends share: logs of compiled libraries (`native_log`), the reformulations that a solver
 needs (`BridgeChain`), and the linear rows of a form as solvers of quadratic programs read them (`LinearRows`).
 """
@@ -247,13 +250,13 @@ class Backend(Solver):
         return installed_version(self.info.package) or "" if self.info.package else ""
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
-        """Solve a form by updating the native model of an earlier solve; a solver without updates builds it again."""
+        """Solve a form by updating the native model of a path's last solve (``kept_model``); by default build it again."""
         first = kept_model.update is None
         kept_model.update = FIRST_BUILD if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
         return self.solve_form(form, options)
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
-        """Bridge the form, solve it, and bring point, multipliers and rays back."""
+        """Bridge the form, solve it (on a path with ``kept_model``, see `solve_kept`), bring point, multipliers, rays back."""
         begin = time.perf_counter()
         chain = BridgeChain.plan(model.form, self.info)
         if options.start is not None:

@@ -1,5 +1,8 @@
 """A Numba compiler that compiles loops faster: cached types of operators, and fewer instructions for each array access.
 
+The decorators of `solvers.interface.numba_flags`, which compile this package's loops, pass its options to `numba.njit`.
+*Lowering* translates a function from Numba's representation, with types, into LLVM's.
+
 For every ``+`` Numba tries some twenty signatures and checks for each whether it was compiled with the same forty flags, which is
 a third of the time of type inference. The loops add, compare and index the same few types all the time.
 

@@ -12,7 +12,8 @@ def integers_and_floats(integers: str, floats: str) -> np.dtype[Any]:
     """Return the type of a structured scalar with these int64 and float64 fields, names separated by blanks.
 
     The fields are attributes in Python as they are in compiled code: properties, five times as fast as those of `numpy.record`.
-    ``s = np.zeros(1, kind)[0]`` is a scalar of zeros; ``s.iteration += 1`` in Python and in compiled code write the same number.
+    With ``kind`` the returned type, ``s = np.zeros(1, kind)[0]`` is a scalar of zeros; ``s.iteration += 1`` in Python and in
+    compiled code write the same number.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Options and starts of solvers: native options are checked by name and set, starts are read, unused ones are reported.
 
-A native option is one of the solver's own, by its own name. It is passed through untouched if the solver has it; otherwise the
-error names the nearest options that exist.
+A *native option* is one of the solver's own, by its own name. It is passed through untouched if the solver has it; otherwise the
+error names the nearest options that exist. A *common option* is one that `solve` takes for every solver (a field of `Options`). A
+*block* is a labelled part of the form's variables x.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Compilation of the algorithms' loops: decorators with one set of Numba flags (`Loops`), and named tuples that loops pass by
-reference (`by_reference`).
+"""Compilation of the algorithms' inner loops by Numba: decorators with one set of its flags (`Loops`), and named tuples that
+loops pass by reference (`by_reference`).
 
 State that a loop shares with Python is a named tuple of arrays and of one structured scalar, whose fields both read and write by
-name (`integers_and_floats`). Loops make no arrays: what they need is in the tuple. So they are compiled without reference
-counts, which would take a quarter of the compile time.
+name (`named_scalars.integers_and_floats`). Loops allocate no arrays: all buffers are in the tuple. So they are compiled without
+reference counts, which would take a quarter of the compile time.
 
 *Named tuples by reference.* Numba passes a tuple by its parts: one of twenty arrays is two hundred numbers at every call, which
 the compiler takes apart and puts together on both sides. By reference it is one pointer. Compiled code reads the fields and

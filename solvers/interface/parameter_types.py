@@ -1,4 +1,4 @@
-"""The check of a solver's parameters by the plain types and the literal values of their annotations."""
+"""The check of a solver's parameters, when it is created, by the plain types and the literal values of their annotations."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def _resolved(kind: type, name: str, text: str) -> Any:
 
 
 def check_plain(option: str, value: Any, annotation: Any) -> None:
-    """Raise InputError unless a parameter whose annotation is of plain types and literals has a value of one of them.
+    """Raise InputError unless ``value``, of the parameter named ``option``, is of a type or a literal of its ``annotation``.
 
-    The error's ``allowed`` are the literal values.
+    Annotations with types other than float, int, bool, str and None are not checked. The error's ``allowed`` are the literals.
     """
     kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     if not all(get_origin(kind) is Literal or kind in _PLAIN for kind in kinds):

@@ -1,5 +1,6 @@
-"""`Recorder` of a run (trace rows, callback, progress line) and `interrupt_flag` for Ctrl-C, for algorithms and backends
-alike.
+"""`Recorder` of a run (trace rows, callback, progress line) and `interrupt_flag` for Ctrl-C.
+
+The driver of hand-written algorithms (`solvers.interface.algorithm`) and the backends of off-the-shelf solvers use both.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ class ProgressState:
     iteration : int
         Iterations (or nodes of a tree search) done.
     objective, bound : float
-        Objective and bound in the form's minimisation sense; NaN without an objective, -∞ or NaN without a bound.
+        Objective and lower bound of the minimised objective; NaN without an objective, -∞ or NaN without a bound.
     active : int
-        Size of the active set; -1 where it has no meaning.
+        Size of the active set (support vectors, open nodes); -1 where it has no meaning.
     columns : int
         Kernel columns computed so far; -1 where it has no meaning.
     step : str
-        Kind of the last step.
+        Kind of the last step, such as "newton" or "pair", for the trace.
     checkpoint : bool
         True at states that a repeated run also reaches, independent of the clock; only these get a trace row.
     """
@@ -65,7 +66,7 @@ class ProgressState:
 
 
 class Recorder:
-    """The recorder of one run's rows: the driver adds a row after every step, a backend in its solver's callback.
+    """The recorder of one run's trace rows: the driver adds a row after every step, a backend in its solver's callback.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ class _LastInterrupt:
 
 
 def forget_interrupt() -> None:
-    """Forget the time of the last Ctrl-C, so that the next one counts as a first one."""
+    """Forget the time of the last Ctrl-C, so that the next one counts as a first one, for tests that send several."""
     _LastInterrupt.seconds = -np.inf
 
 

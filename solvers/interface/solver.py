@@ -3,8 +3,9 @@
 Two kinds: a `Backend` hands a standard form to an off-the-shelf solver, an `Algorithm` (`solvers.interface.algorithm`) is
 hand-written, reads a structural view of the model and runs on the shared driver. The certificate of its answer is recomputed
 elsewhere (`solvers.certification.certificate`). The module also has the parts of records and
-runs: version, licence, the class of problems in which ``auto`` ranks the solver, and the native model that it keeps on a path
-(`KeptModel`). A `DeferredSolver` stands for a solver whose module is not imported yet.
+runs: version, licence, the class of problems in which ``auto`` ranks the solver, and the native model (the solver's own object)
+that it keeps on a path, a sequence of solves for values of one parameter (`KeptModel`). A `DeferredSolver` stands for a solver
+whose module is not imported yet.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ class KeptModel:
     Parameters
     ----------
     form : StandardForm, optional
-        The (bridged) form that ``native`` holds.
+        The form that ``native`` holds, reformulated (bridged) for the solver.
     native : object, optional
         The solver's own object.
     update : Update, optional
@@ -224,15 +225,16 @@ class KeptModel:
         self.form = self.native = self.release = None
 
 
-#: The names of all parts of a form but integrality, for solvers that can change them all in place.
+#: The names of all parts of a form but integrality, for solvers that can change them all in place. The form minimises
+#: ½x'Px + q'x + r; its rows F x + g lie in cones, where "F" and "g" are those of linear rows (equations and inequalities).
 ALL_PARTS = frozenset({"P", "q", "r", "F", "g", "F of cones", "g of cones", "bounds"})
 
 
 def changed_parts(old: StandardForm, new: StandardForm, *, any_bounds: bool = False) -> tuple[frozenset[str], str]:
     """Return the parts that differ (of `ALL_PARTS`, or "integer") and an empty text; no parts and a reason if the structures or
-    the places of non-zeros differ.
+    the places of non-zeros differ. With ``any_bounds`` variables without bounds may get some.
 
-    "F" and "g" are those of the linear rows, "F of cones" and "g of cones" those of all other constraints. If variables lose or
+    "F of cones" and "g of cones" are those of all constraints but the linear rows. If variables lose or
     get a lower bound ≥ 0 in a form with cones, the structures count as different: solvers may write a cone in its variables.
     """
     delta = old.diff(new)
@@ -299,9 +301,9 @@ class SolverInfo:
     module : str
         Module whose presence means that it is installed; empty for solvers of this package.
     reads : frozenset of Feature
-        Features of a form that it reads natively (backends).
+        Features of a standard form that it reads natively (backends).
     forbids : tuple of frozenset of Feature
-        Combinations that it does not take together (MIQP for HiGHS).
+        Sets of features that it does not take together (integers and a quadratic objective for HiGHS).
     views : tuple of type
         Structural views that it reads (algorithms); the first that the model has is taken.
     bounds : bool
@@ -318,8 +320,8 @@ class SolverInfo:
     rank : mapping of Purpose to int
         The classes of problems for which ``auto`` may choose it, the smallest rank first; none by default.
     takes_over : callable, optional
-        Function of a view that returns whether ``auto`` chooses the solver before solvers of the form, which would take long
-        (algorithms ranked for models without a form).
+        Function of a view that returns whether ``auto`` chooses the solver before solvers of the standard form, which would take
+        long (algorithms ranked for models without a form).
     extra : str
         Extra of marginopt that installs it; empty where the base install does.
     time_limit_caveat : str
@@ -334,7 +336,7 @@ class SolverInfo:
     integrality : tuple of str and float
         The native option of the tolerance on integers, empty if there is none, and its value here (backends that read integers).
     reference : str
-        Publication that describes the method; the laws ask for one where there is no ``package``.
+        Publication that describes the method; a test requires one where there is no ``package``.
     implementation : str
         "package.module:Class" of the solver that a `DeferredSolver` imports; empty if the class itself holds the record.
 
@@ -417,7 +419,7 @@ class Solver(ABC):
         return self.licence()
 
     def takes_over(self, model: Model) -> bool:
-        """Return whether ``auto`` chooses it before solvers of the form, by its record's rule on the view."""
+        """Return whether ``auto`` chooses it before solvers of the standard form, by its record's rule on the view."""
         rule = self.info.takes_over
         for kind in self.info.views if rule is not None else ():
             view: object = model.view(kind)
@@ -467,7 +469,7 @@ class DeferredSolver(Solver):
         return _solver(self.info.implementation)
 
     def obstacle(self, model: Model) -> str | None:
-        """Return the record's reason if the model has no view that it reads; else the solver's own."""
+        """Return the record's reason if the model has no view that the solver reads; else the obstacle of the implementation."""
         return self.info.missing_view_reason(model) or self.solver.obstacle(model)
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:

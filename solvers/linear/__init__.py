@@ -1,4 +1,6 @@
-"""The solver ``linear-newton`` of linear classifiers with many rows, read in blocks, from disk too."""
+"""The solver ``linear-newton`` of linear classifiers (hinge, squared hinge, logistic loss) with many rows, read in blocks, from
+disk too.
+"""
 
 from __future__ import annotations
 
@@ -22,5 +24,5 @@ RECORDS = records_by_name(
     )
 )
 
-#: Read by the registry.
+#: The solvers of this folder, read by the registry.
 SOLVERS: tuple[Solver, ...] = deferred_solvers(RECORDS)

@@ -1,6 +1,7 @@
 """``linear-newton``: Newton steps on linear classifiers whose rows are read in blocks, with dual multipliers at every step.
 
-The problem is min P(w) = μ||w||² + Σ c_i ℓ(u_i) with margins u_i = y_i x_i'w and ℓ the hinge, its square or the logistic loss.
+The problem is min P(w) = μ||w||² + Σ c_i ℓ(u_i) with margins u_i = y_i x_i'w of rows x_i with labels y_i = ±1, costs c_i, and ℓ
+the hinge, its square or the logistic loss.
 Its dual is the maximum of D(α) over 0 ≤ α ≤ c (α ≥ 0 for the square), with w = Σ α_i y_i x_i/(2μ): `models.views.LinearProblem`.
 
 The squared hinge is once differentiable with piecewise constant second derivatives: Newton steps with an exact line search end in
@@ -11,7 +12,7 @@ becomes the maximising α and σ grows. In all cases α is feasible for the dual
 
     P(w) - D(α) = (the part of the smoothing) + ||2μw - Σ α_i y_i x_i||²/(4μ).
 
-With a free intercept b of the logistic loss α must balance: while it does not, b Σ α_i y_i is another part of the gap.
+With a free intercept b of the logistic loss Σ α_i y_i must be 0: until it is, |Σ α_i y_i| (1 + |b|) counts as part of the gap.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class LinearState:
     w: FloatArray  #: (p,) current coefficients
     sigma: float  #: σ of the smoothing
     limit: int  #: largest number of steps
-    sample_derivatives: FloatArray | None = None  #: second derivatives of a sample, while they are in use
+    sample_derivatives: FloatArray | None = None  #: (p, p) matrix of second derivatives of a sample of rows, while it is in use
     full: bool = False  #: the last step was a full Newton step, and the next one is expected to be one
     u: FloatArray = field(init=False)  #: (n,) margins of w
     a: FloatArray = field(init=False)  #: (n,) multipliers of the smoothing
@@ -65,23 +66,23 @@ class LinearState:
     best_alpha: FloatArray = field(init=False)  #: (n,) α of the best dual value
     best_w: FloatArray = field(init=False)  #: (p,) w of the best objective
     sums: FloatArray = field(init=False)  #: (3,) Σ c ℓ, minus Σ of the conjugates, number of points with curved loss
-    gradient: FloatArray = field(init=False)  #: (p,) of the smoothed objective at w
+    gradient: FloatArray = field(init=False)  #: (p,) gradient of the smoothed objective at w
     best_primal: float = float("inf")  #: least objective
     best_dual: float = float("-inf")  #: largest dual value
-    dual: float = float("-inf")  #: at the current α
-    residual: float = float("inf")  #: ||gradient||²/(4μ), part of the gap
-    smoothing_gap: float = 0.0  #: the other part, from the smoothing
+    dual: float = float("-inf")  #: dual value at the current α
+    residual: float = float("inf")  #: ||gradient||²/(4μ), plus |Σ α_i y_i| (1 + |b|) for a free intercept b: part of the gap
+    smoothing_gap: float = 0.0  #: the other part of the gap, from the smoothing
     inner: int = 0  #: steps since the multipliers changed
     steps: int = 0  #: Newton and descent steps so far
     passes: int = 0  #: passes over the rows so far
     stale: int = 0  #: changes of the multipliers in a row that did not lower the gap by a tenth
     trials: int = 0  #: number of times that the gap was within the tolerance
     steps_to_tolerance: int = 0  #: steps after which the gap was first within the tolerance
-    idle: int = 0  #: steps that did not halve the residual
+    idle: int = 0  #: Newton steps in a row that did not halve the residual
     previous_residual: float = float("inf")  #: residual before the last step
     previous_gap: float = float("inf")  #: gap at the last change of the multipliers
     dual_is_current: bool = False  #: gradient and dual value are those of the current α
-    descent: CoordinateDescent | None = None  #: while it runs, before Newton steps
+    descent: CoordinateDescent | None = None  #: dual coordinate descent while it runs, before Newton steps
 
     def __post_init__(self) -> None:
         n = self.problem.n
@@ -138,7 +139,7 @@ class LinearState:
             self.best_alpha[:] = self.alpha
 
     def accept_if_converged(self, w: FloatArray, primal: float) -> bool:
-        """Return whether the gap of w and the current α is within the tolerance, and make them the answer if it is."""
+        """Return whether the gap of w, of objective ``primal``, and α is within the tolerance; make both the answer if it is."""
         if relative_gap(primal, self.dual) > self.tol:
             return False
         self.best_w, self.best_primal, self.best_dual = w, primal, self.dual
@@ -153,7 +154,7 @@ class LinearState:
         return self.inner > 0 and (self.residual <= share * self.smoothing_gap or self.residual <= 1e-14 * abs(self.best_primal))
 
     def weights(self, part: slice, du: FloatArray) -> FloatArray:
-        """Return α of a range of points after their margins have grown by du."""
+        """Return α of the points in the range ``part`` after their margins have grown by du."""
         costs = self.problem.compact_costs
         c = costs if costs.size == 1 else costs[part]
         u = self.u[part] + du
@@ -165,7 +166,7 @@ class LinearState:
         return np.clip(self.a[part] + self.sigma * r, 0.0, c)
 
     def loss_curvature(self, part: slice) -> FloatArray:
-        """Return the second derivatives of the points' losses in their margins."""
+        """Return the second derivatives of the losses in their margins for the points in the range ``part``."""
         view = self.problem
         costs = view.compact_costs
         c = costs if costs.size == 1 else costs[part]
@@ -200,7 +201,7 @@ def _factorisation_is_costly(view: LinearProblem) -> bool:
 
 
 def has_few_rows(view: LinearProblem) -> bool:
-    """Return whether n × n numbers are far fewer than p × p ones, all coefficients penalised."""
+    """Return whether n rows are at most half of p columns, all coefficients penalised: then n × n systems give Newton steps."""
     return not view.free and 2 * view.n <= view.rows.shape[1]
 
 

@@ -2,10 +2,10 @@
 
 The compiled loops come first, then the passes over blocks of rows, which are read from memory or disk.
 
-The problem is min μ||w||² + Σ c_i ℓ(u_i) with margins u_i = y_i x_i'w; σ > 0 and a are the parameter and the multipliers by which
-`newton` smooths the hinge. r_i = 1 - u_i is the shortfall of the margin u_i. The weight α_i is minus the slope of the (smoothed)
-loss, whose number is that of `models.views.LinearLoss`: clip(a_i + σ r_i, 0, c_i) for the hinge (1), 2 c_i (r_i)_+ for its square
-(2), and c_i/(1 + e^{u_i}) for the logistic loss (3). ``step`` is 0 if c is one number for all, else 1.
+The problem is min μ||w||² + Σ c_i ℓ(u_i) with margins u_i = y_i x_i'w and costs c_i; σ > 0 and a are the parameter and the
+multipliers by which `newton` smooths the hinge. r_i = 1 - u_i is the shortfall of the margin u_i. The weight α_i is minus the
+slope of the (smoothed) loss times c_i, by the number ``kind`` of the loss: clip(a_i + σ r_i, 0, c_i) for 1, the hinge, 2 c_i
+(r_i)_+ for 2, its square, and c_i/(1 + e^{u_i}) for 3, the logistic loss. ``step`` is 0 if c is one number for all, else 1.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def evaluate_weights(u: Any, a: Any, c: Any, step: int, sigma: float, kind: int,
 
 @entry
 def negative_loss_slope(t: float, u: Any, du: Any, a: Any, c: Any, step: int, sigma: float, kind: int) -> float:
-    """Return Σ α_i du_i at the margins u + t du, which is minus the slope of the losses in t."""
+    """Return Σ α_i du_i at the margins u + t du, t a step length: minus the slope of the losses in t."""
     total = 0.0
     for i in range(u.size):
         r = 1.0 - u[i] - t * du[i]
@@ -163,7 +163,7 @@ def margins(problem: LinearProblem, w: FloatArray, block_bytes: float) -> FloatA
 def margins_and_weighted_row_sum(
     problem: LinearProblem, w: FloatArray, weights: Weights, block_bytes: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return y_i x_i'w, and Σ α_i y_i x_i for the α that follow from them, in one pass: both products use a cached block."""
+    """Return the margins y_i x_i'w, and Σ α_i y_i x_i for the α that ``weights`` returns for them, in one pass over the rows."""
     u, row_sum = np.empty(problem.n), np.zeros(problem.rows.shape[1])
     for part, block in row_blocks(problem, min(block_bytes, DEFAULT_BLOCK_BYTES)):
         y = problem.y[part]
@@ -183,7 +183,7 @@ def weighted_row_sum(problem: LinearProblem, alpha: FloatArray, block_bytes: flo
 def second_derivatives(
     problem: LinearProblem, alpha: FloatArray | None, curved: LossCurvature, block_bytes: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Σ α_i y_i x_i (zero without α) and Σ d_i x_i x_i' in one pass."""
+    """Return Σ α_i y_i x_i (zero without α) and Σ d_i x_i x_i', d = ``curved``, in one pass."""
     p = problem.rows.shape[1]
     total, H = np.zeros(p), np.zeros((p, p))
     dense = _SquaresAccumulator(H, problem.n)
@@ -227,7 +227,7 @@ class _SquaresAccumulator:
 
 
 def curvature_times(problem: LinearProblem, curved: LossCurvature, v: FloatArray, block_bytes: float) -> FloatArray:
-    """Return Σ d_i x_i (x_i'v) by one pass, for p too large for a matrix."""
+    """Return Σ d_i x_i (x_i'v), d = ``curved``, by one pass, for p too large for a matrix."""
     total = np.zeros(v.size)
     for part, block in row_blocks(problem, block_bytes):
         d = curved(part)
@@ -239,7 +239,7 @@ def curvature_times(problem: LinearProblem, curved: LossCurvature, v: FloatArray
 
 
 def squares_of_columns(problem: LinearProblem, curved: LossCurvature, block_bytes: float) -> FloatArray:
-    """Return Σ d_i x_ij², the diagonal that preconditions conjugate gradients."""
+    """Return Σ_i d_i x_ij² for each column j, d = ``curved``: the diagonal that preconditions conjugate gradients."""
     total = np.zeros(problem.rows.shape[1])
     for part, block in row_blocks(problem, block_bytes):
         d = curved(part)
@@ -261,7 +261,7 @@ class CoordinateDescent:
     alpha: FloatArray  #: (n,) multipliers α
     w: FloatArray  #: (p,) Σ α_i y_i x_i/(2μ)
     order: IntArray  #: (n,) points, the active ones first
-    rng: np.random.Generator  #: of the order of an epoch
+    rng: np.random.Generator  #: draws the order of each epoch
     numbers: FloatArray  #: active points; largest and smallest projected gradient of the last epoch
     epochs: int = 0  #: epochs so far
     next_gap_check: int = 2  #: epoch after which the gap is computed next

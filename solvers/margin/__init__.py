@@ -1,7 +1,8 @@
 """The exact solver `margin-bb` of nonconvex margin problems with few coefficients, such as the ramp-loss SVM.
 
-It solves min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) with piecewise linear losses ρ_i and restrictions
-of w, where ||w||_X = max{p'w : |x_j'p| ≤ 1} is the norm of atoms x_j.
+It solves min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) with piecewise linear losses ρ_i of the margins
+a_i'w, costs c_i of points, prices π_j of non-zero coefficients, and restrictions of w, where ||w||_X = max{p'w : |x_k'p| ≤ 1} is
+the norm of atoms x_k.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""The algorithm class of `margin-bb`, exact branch and bound over boxes of w: set-up, slices, limits, checkpoint and answer.
+"""The algorithm class of `margin-bb`, exact branch and bound over boxes of w: set-up, limits, checkpoint and answer.
 
-The problem is min Σ_j d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) with restrictions of w.
+The problem is min Σ_j d_j w_j² + max{p'w : |x_k'p| ≤ 1} + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) with restrictions of w:
+squares, the norm of atoms x_k, prices of non-zero coefficients, and piecewise linear losses of the margins a_i'w at costs c_i.
+The *domain* is the box of the bounds of w.
 
 The search itself is compiled (`loops`); `heuristic` finds incumbents, and `solvers.exact.rotation` the coordinates of the boxes.
 """
@@ -41,7 +43,7 @@ _FIRST_NODES = 20
 
 @dataclass(eq=False)
 class MarginState:
-    """The state of one run: the problem, its coordinates, the search tree, the heuristic, and the files."""
+    """The state of one run: the problem, its coordinates, the search tree, the primal heuristic, proof log and checkpoint."""
 
     problem: MarginProblem  #: the problem in its own coordinates
     rotated: RotatedCoordinates  #: the problem in the coordinates of the boxes
@@ -73,7 +75,7 @@ class MarginState:
 
 
 def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
-    """Write the checkpoint if there is one; remove it once the gap is closed or no node is open; return the error, if any."""
+    """Write the checkpoint if there is one; remove it once no node is open or the gap to ``bound`` is closed; return an error."""
     checkpoint_file, tree = state.checkpoint_file, state.tree
     if checkpoint_file is None:
         return None
@@ -109,9 +111,9 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     A node is a box of w. If the margins of two points have a small sum on the box, their losses cannot both be zero: a matching
     of such pairs is the first part of the node's bound. The convex envelopes of the remaining losses form a small convex problem,
-    whose dual values bound the node and shrink its box (`solvers.margin.loops`). In every other round the problem relaxes the
-    budgets, with a price for each error. A node is split along a coefficient, by whether a coefficient is 0, or by the sign of a
-    margin.
+    whose dual values bound the node and shrink its box, in several rounds (`solvers.margin.loops`). In every other round the
+    convex problem relaxes the budgets, with a price for each margin below 1. A node is split along a coefficient, by whether a
+    coefficient is 0, or by the sign of a margin.
 
     Parameters
     ----------
@@ -131,8 +133,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     The bound is proved: the rounding errors of pairs, envelopes, dual values and coordinates are subtracted. For few features:
     the number of boxes grows fast beyond five or six. ||w||_X = max{p'w : |x_j'p| ≤ 1} is the L1 norm, or that of kernel weights;
     a bound needs one such p for each node, whose products with the atoms x_j are checked. A solution may violate margins and
-    linear constraints by 1e-9 of their terms. INFEASIBLE: no point of the domain is feasible. If the domain is unbounded, no
-    feasible point costs less than the bound, and every point with coefficients up to 1e4 over the median length of a row does.
+    linear constraints by 1e-9 of their terms. INFEASIBLE: no point of the domain is feasible. If the domain is unbounded, this is
+    claimed of the points that cost less than the bound, as do all with coefficients up to 1e4/(median length of a row).
 
     Raises
     ------
@@ -146,7 +148,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     checkpoint: str | None = None
 
     single_threaded_blas: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it gains
-    expected_compile_seconds: ClassVar[float] = 7.0
+    expected_compile_seconds: ClassVar[float] = 7.0  # shown at the first run on a machine
     checker: ClassVar[MarginChecker] = MarginChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="margin-bb",

@@ -1,4 +1,8 @@
-"""The primal heuristic of `margin-bb`: starting points, an upper bound of the optimum, and convex-concave descents in a box."""
+"""The primal heuristic of `margin-bb`: starting points, an upper bound of the optimum, and convex-concave descents in a box.
+
+The problem is a `MarginProblem`: piecewise linear losses of margins plus a regulariser of w, under restrictions of w. Its
+*domain* is the box of the bounds of w.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +95,9 @@ def _farthest(view: MarginProblem) -> float:
 
 
 def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
-    """Return a ramp with the largest slope of the loss, wider by 1 than its breakpoints' span; a symmetric loss unchanged."""
+    """Return a ramp with the largest slope of the loss, wider by 1 than its breakpoints' span, for descents from random points;
+    return a symmetric loss unchanged.
+    """
     if loss.symmetric:
         return loss
     last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0

@@ -4,9 +4,10 @@ The checkpoint holds the open nodes in the order of the heap, the incumbent, and
 
 The log has one JSON object in a line: the problem and its coordinates, the rounds and the split of every node, the claim, and a
 seal. A *term* is a loss of one margin times its cost. A *round* is a relaxation of a node; it holds the data from which its bound
-follows: pairs of terms whose losses cannot both be small, level by level; slopes of terms, multipliers of constraints and of
-demanded points, slopes of prices; a point p of the norm's polar {p : |x_j'p| ≤ 1}, in the problem's own coordinates; the box; and
-the value of the square that makes the relaxation strongly convex. `solvers.margin.check` recomputes everything else.
+follows: pairs of terms whose losses cannot both be small, one list for each *level* of matching; slopes of terms, multipliers of
+constraints and of demanded points, slopes of prices; a point p of the norm's polar {p : |x_j'p| ≤ 1}, in the problem's own
+coordinates; the box; and the value of the square that makes the relaxation strongly convex. `solvers.margin.check` recomputes
+everything else.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _STRETCHES = (0.0, 1e-10, 1e-9, 4e-9, 1.6e-8)
 
 
 class MarginLog(LogWriter):
-    """Writer of a proof log, node by node.
+    """Writer of a proof log, node by node; a *cutoff* is the cost at which nodes are closed.
 
     Parameters
     ----------
@@ -128,9 +129,10 @@ class MarginLog(LogWriter):
             multipliers["support"] = support.tolist()
 
     def finish(self, bound: float, w: FloatArray | None, cutoff: float, infeasible: bool = False) -> None:
-        """Write the claim, a little below the bound, the incumbent with its combination of atoms, and the seal.
+        """Write the claim, a little below the bound, the incumbent w with its combination of atoms, and the seal.
 
-        A claim of infeasibility holds if every node is empty. A node that only its bound closed supports the finite bound.
+        A claim of infeasibility (``infeasible``) holds if every node is empty. A node that only its bound closed supports the
+        finite bound.
         """
         w = None if w is None else self._least_multiple(w)
         point_or_zero = np.zeros(len(self._V)) if w is None else w
@@ -191,14 +193,17 @@ def _rounding_reserve(problem: MarginProblem, w: FloatArray, cutoff: float) -> f
 class StoppedMarginSearch:
     """An interrupted search, as a checkpoint stores it."""
 
-    boxes: FloatArray  #: (m, 4, p) `SearchTree.boxes` of the m open nodes, in the order of the heap
-    keys: FloatArray  #: (m,) their lower bounds
-    origin: IntArray  #: (m, 2) their parents' numbers, and sides
-    signs: IntArray  #: (m, n) signs that their margins must have; (m, 0) without equal rates
-    state: FloatArray  #: (4,) `SearchTree.state`
+    #: (m, 4, p) of the m open nodes, in the order of the heap: lower and upper ends of the box, a point of the norm's polar, and
+    #: 1 for coefficients that are not 0
+    boxes: FloatArray
+    keys: FloatArray  #: (m,) lower bounds of the open nodes
+    origin: IntArray  #: (m, 2) number of the parent of each, and the side of the parent's split
+    signs: IntArray  #: (m, n) signs that margins must have, 0 for any; (m, 0) without equal rates
+    #: (4,) objective to improve on, accepted relative gap, least bound of leaves, 1 if a feasible point is known
+    state: FloatArray
     incumbent: FloatArray  #: (p,) the incumbent, in the coordinates of the boxes
     nodes: int  #: number of explored nodes
-    first_value: float  #: `MarginState.first_value`, up to which the error bounds of margins hold
+    first_value: float  #: objective with which the search began, up to which the error bounds of margins hold
     rotated: bool  #: whether the coordinates are rotated
     log: LogPosition | None = None  #: the position of the proof log
 
@@ -212,7 +217,7 @@ class MarginCheckpoint(Checkpoint[StoppedMarginSearch]):
     """The checkpoint file of a search."""
 
     solver = "margin-bb"
-    numbers = ("layout", "tol", "nodes", "first_value", "rotated")
+    numbers = ("layout", "tol", "nodes", "first_value", "rotated")  # names of the file's numbers
 
     def __init__(self, path: str | os.PathLike[str], problem: MarginProblem, tol: float) -> None:
         super().__init__(path, LoggedMarginProblem.of_problem(problem).digest, tol)

@@ -1,8 +1,8 @@
 """The solver ``maxmin``: gradient ascent in a kernel parameter γ on the optimal value of a dual SVM.
 
-It is Algorithm 3 of Luo, Yang, Peng, Wang and Chen, *MaxMin-L2-SVC-NCH*; numbers of formulas are theirs. The problem is the
-maximum over γ of f(γ) = min ½a'Q(γ)a over two unit simplices, one for each class, Q(γ)_ij = y_i y_j k_γ(x_i, x_j) plus 1/C on the
-diagonal: half the squared distance of the hulls of the classes' points (φ(x_i), y_i e_i/√C), φ the kernel's feature map. a is
+It is Algorithm 3 of Luo, Yang, Peng, Wang and Chen (2023), *MaxMin-L2-SVC-NCH*; numbers of formulas are theirs. The problem is
+the maximum over γ of f(γ) = min ½a'Q(γ)a over two unit simplices, one for each class, Q(γ)_ij = y_i y_j k_γ(x_i, x_j) plus 1/C on
+the diagonal: half the squared distance of the hulls of the classes' points (φ(x_i), y_i e_i/√C), φ the kernel's feature map. a is
 its minimiser, and η the step length of γ.
 """
 
@@ -36,7 +36,7 @@ _FACTOR = 4.0
 
 @dataclass(frozen=True)
 class OuterStep:
-    """The record of an outer iteration: γ, f(γ), f'(γ), and the ratio of inter-class (54) to intra-class distance (55) at γ."""
+    """The record of an outer iteration: γ, f, f', and the ratio of inter-class (54) to intra-class distance (55)."""
 
     gamma: tuple[float, ...]  #: γ, one number or one for each feature
     value: float  #: f(γ)
@@ -46,11 +46,11 @@ class OuterStep:
 
 @dataclass(eq=False)
 class InnerRun:
-    """A run of the inner problem at the present γ."""
+    """A run of a solver on the inner problem, the minimum over a, at the present γ."""
 
     view: SimplexQP  #: the dual SVM at γ
-    algorithm: Algorithm[SimplexQP, Any]  #: of the inner problem
-    state: Any  #: of that algorithm
+    algorithm: Algorithm[SimplexQP, Any]  #: the solver of the inner problem
+    state: Any  #: the state of this solver
 
 
 @dataclass
@@ -59,7 +59,7 @@ class MaxMinState:
 
     problem: MaxMinProblem  #: the minimax problem
     gamma: FloatArray  #: (1,) or (features,) present γ
-    seed: int  #: of the inner runs
+    seed: int  #: seed of the inner runs
     limit: float  #: largest number of outer iterations
     a: FloatArray | None = None  #: inner minimiser at ``solved_gamma``; None before the first
     solved_gamma: FloatArray = field(default_factory=lambda: np.zeros(0))  #: γ that a, f and f' belong to
@@ -67,10 +67,11 @@ class MaxMinState:
     derivative: FloatArray = field(default_factory=lambda: np.zeros(0))  #: f' at ``solved_gamma``
     eta: float = 1.0  #: η, length factor of the next move
     step_length: float = 0.0  #: Euclidean length of the last move
-    last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))  #: `_slope` at the last move, for the secant
-    low: float = float("-inf")  #: one γ: largest value at which f was found to rise
-    high: float = float("inf")  #: one γ: least value at which f was found to fall
-    best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to return to
+    #: f' in γ or log γ at the last move, 0 where it points out of the range, for the secant
+    last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))
+    low: float = float("-inf")  #: if γ is one number: its largest value at which f was found to rise
+    high: float = float("inf")  #: if γ is one number: its least value at which f was found to fall
+    best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: if γ are several numbers: f, γ, a, f' to return to
     models: int = 0  #: inner problems solved so far
     run: InnerRun | None = None  #: the inner solve in progress
     steps: list[OuterStep] = field(default_factory=list)  #: records of the outer iterations
@@ -86,8 +87,8 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     inside.
 
     ``rate="printed"`` is the paper's rule, with two defects. The first move has η = 1 whatever the scale of γ: on standardised
-    data of many features it ends where the kernel matrix is the identity, f is flat, and |f'| < ε2 holds. And η, the
-    size of the last move, (53), makes |Δγ_k+1| = |Δγ_k||f'|: once |f'| < 1 the moves shrink faster than any geometric
+    data of many features it ends where the kernel matrix is the identity, f is flat, and |f'| < ε2 (``stationarity``) holds. And
+    η, the size of the last move, (53), makes |Δγ_k+1| = |Δγ_k||f'|: once |f'| < 1 the moves shrink faster than any geometric
     sequence, and the run ends (`Status.STALLED`) short of a stationary point.
 
     ``rate="secant"``, the default, takes η = |Δγ|/|Δf'|, the secant of f' (Barzilai and Borwein's step for several γ), changes
@@ -140,7 +141,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         return MaxMinState(view, view.gamma0.copy(), options.seed, limit)
 
     def advance(self, state: MaxMinState, seconds: float) -> Outcome:
-        """Run a slice of the inner solve, or move γ after the last slice."""
+        """Run the inner solve for about ``seconds``; when it has ended, move γ."""
         run = state.run = state.run or self._begin_inner(state)
         with reserve_threads(None) if run.algorithm.single_threaded_blas else nullcontext():
             if run.algorithm.advance(run.state, seconds) is Outcome.RUNNING:
@@ -300,5 +301,5 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         )
 
 
-#: Read by the registry.
+#: The solvers of this folder, read by the registry.
 SOLVERS: tuple[Solver, ...] = (MaxMin(),)

@@ -1,4 +1,6 @@
-"""The solver ``multiclass-ascent`` of multiclass SVMs that are one program: block coordinate ascent on the dual."""
+"""The solver ``multiclass-ascent``: block coordinate ascent on the dual of multiclass SVMs that are one program for all classes
+(Crammer and Singer, Weston and Watkins).
+"""
 
 from __future__ import annotations
 
@@ -22,5 +24,5 @@ RECORDS = records_by_name(
     )
 )
 
-#: Read by the registry.
+#: The solvers of this folder, read by the registry.
 SOLVERS: tuple[Solver, ...] = deferred_solvers(RECORDS)

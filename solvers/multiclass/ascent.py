@@ -1,10 +1,10 @@
 """``multiclass-ascent``: block coordinate ascent on the dual of a multiclass SVM, certified by the duality gap.
 
-The problem is min P(W) = ½||W||² + Σ c_i ℓ_i, rows w_k of W for K classes, with margins m_ik = (w_{y_i} - w_k)'x_i, k ≠ y_i, and
-ℓ_i = max_k (1 - m_ik)_+ or Σ_k (1 - m_ik)_+. The dual maximises D(α) = Σα - ½||W(α)||² over one polytope for each point, 0 ≤ α_ik
-with Σ_k α_ik ≤ c_i or α_ik ≤ c_i; a point's α_ik are a block. Block-coordinate Frank-Wolfe (Lacoste-Julien et al.
-2013) moves one block towards a vertex with an exact line search; here a block is maximised exactly, which costs no more than the
-scores of its point. At any α the gap is a sum over the points,
+The problem is min P(W) = ½||W||² + Σ c_i ℓ_i, rows w_k of W for K classes, costs c_i of points x_i of class y_i, with margins
+m_ik = (w_{y_i} - w_k)'x_i, k ≠ y_i, and ℓ_i = max_k (1 - m_ik)_+ or Σ_k (1 - m_ik)_+. The dual maximises D(α) = Σα - ½||W(α)||²
+over one polytope for each point, 0 ≤ α_ik with Σ_k α_ik ≤ c_i or α_ik ≤ c_i; a point's α_ik are a block. Block-coordinate
+Frank-Wolfe (Lacoste-Julien et al. 2013) moves one block towards a vertex with an exact line search; here a block is maximised
+exactly, which costs no more than the scores of its point. At any α the gap is a sum over the points,
 
     P(W(α)) - D(α) = Σ_i [c_i ℓ_i - Σ_k α_ik g_ik] ≥ 0,   g_ik = 1 - m_ik,
 
@@ -42,24 +42,24 @@ class AscentWork(NamedTuple):
     """The iterate and the buffers of the compiled loops, which change them in place; α_ik of a point's own class is 0."""
 
     data: Any  #: (n, p), dense rows
-    indptr: Any  #: CSR rows
-    indices: Any  #: of CSR rows
-    values: Any  #: of CSR rows
+    indptr: Any  #: (n + 1,) first entry of each CSR row
+    indices: Any  #: column of each entry of CSR rows
+    values: Any  #: the entries of CSR rows
     codes: Any  #: (n,) class of each point, from 0
     costs: Any  #: (n,) c_i
     squares: Any  #: (n,) ||x_i||²
     alpha: Any  #: (n, K) multipliers α
     W: Any  #: W(α): (K, p), or (p, K) for CSR rows
-    V: Any  #: W of a direction
+    V: Any  #: W of a direction of α, a buffer
     scores: Any  #: (K,) buffer: scores of a point
     change: Any  #: (K,) buffer: change of a block
     order: Any  #: (n,) points of the present sweep or face
     free: Any  #: (n, K) multipliers of the face that are not at a bound
     tight: Any  #: (n,) True where Σ_k α_ik is at its bound
     slope: Any  #: (n, K) g at the start of conjugate gradients
-    residual: Any  #: (n, K) of conjugate gradients
-    direction: Any  #: (n, K) of conjugate gradients
-    step: Any  #: (n, K) their solution: the step on the face
+    residual: Any  #: (n, K) residual of conjugate gradients
+    direction: Any  #: (n, K) direction of conjugate gradients
+    step: Any  #: (n, K) solution of conjugate gradients: the step on the face
     scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
@@ -69,25 +69,25 @@ class AscentState:
 
     view: MulticlassProblem  #: the multiclass problem
     work: AscentWork  #: arrays of the compiled loops
-    rng: np.random.Generator  #: of the order of the points
+    rng: np.random.Generator  #: draws the order of the points in a sweep
     tol: float  #: relative gap to be reached
     limit: int  #: largest number of sweeps
     active: IntArray  #: points that take part in sweeps
     best_W: FloatArray  #: W of the least objective
     best_primal: float = float("inf")  #: least objective
     best_dual: float = float("-inf")  #: largest dual value
-    gap: float = float("inf")  #: at the last pass over all points
-    previous_gap: float = float("inf")  #: at the pass before
+    gap: float = float("inf")  #: duality gap at the last pass over all points
+    previous_gap: float = float("inf")  #: duality gap at the pass before
     sweeps: int = 0  #: sweeps so far
     faces: int = 0  #: runs of conjugate gradients so far
     passes: int = 0  #: passes over all points so far
     position: int = 0  #: points of the sweep that are done
-    sweeps_left: int = 0  #: until the next pass over all points
-    products_left: int = 0  #: of conjugate gradients on the face; 0 if there is no face
+    sweeps_left: int = 0  #: sweeps until the next pass over all points
+    products_left: int = 0  #: products of conjugate gradients left on the face; 0 if there is no face
     face_size: int = 0  #: points of the face
-    faces_left: int = 0  #: faces of this round, each within the last one
-    first_gap: float = float("nan")  #: of the first sweep since the last pass over all points
-    rate: float = 2e4  #: points for each second, as measured
+    faces_left: int = 0  #: faces left before the next sweeps, each within the last one
+    first_gap: float = float("nan")  #: gap that the first sweep since the last pass over all points has summed
+    rate: float = 2e4  #: block steps per second, as measured
     stale: int = 0  #: passes in a row in which the gap did not fall
     step: str = ""  #: kind of the last step, for the trace
     curved: int = field(default=0)  #: points with free multipliers
@@ -186,7 +186,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
         """Do nothing: the loops come with this module and compile at their first call. Its presence makes `compiles` true."""
 
     def init(self, view: MulticlassProblem, options: Options, rng: np.random.Generator) -> AscentState:
-        """Return the state of `make_state`, with its gap evaluated and the first round begun."""
+        """Return the state of `make_state`, with its gap evaluated and the first sweeps planned."""
         state = make_state(view, options, options.tolerance(self.info.tolerance), rng)
         _evaluate_all_points(state)
         self._plan(state)

@@ -6,6 +6,7 @@ problem, and ``w`` is its `AscentWork`. The block of point i is its α_ik, k ≠
 v_k = α_ik + g_k/s + T: with θ the sum of the new α_ik, or a larger θ where Σ_k α_ik ≤ c_i binds. Both are the root of a piecewise
 linear function of one number (Keerthi et al. 2008 and Wang and Scott 2021 solve the same blocks).
 
+A *face* fixes the multipliers of some points that are at a bound, and the sums that are at c_i; the other multipliers are free.
 Rows are dense, and w_k is row k of a K × p matrix; or they are in CSR, and w_k is column k of a p × K matrix.
 """
 
@@ -188,7 +189,10 @@ def begin_face(w: Any, count: int) -> None:
 
 @entry
 def face_products(w: Any, count: int, products: int) -> bool:
-    """Take up to so many steps of conjugate gradients; return whether they have converged, or there is no curvature left."""
+    """Take up to ``products`` steps of conjugate gradients on the face of the points ``order[:count]``.
+
+    Return whether the steps have converged, or there is no curvature left.
+    """
     for _ in range(products):
         w.V[:, :] = 0.0
         scale, square = 0.0, 0.0
@@ -279,7 +283,7 @@ def _image(w: Any, steps: Any, count: int) -> float:
 
 @entry
 def end_face(w: Any, count: int) -> bool:
-    """Move along the step to the first bound, or along its feasible part, as the dual rises more; by exact line search.
+    """Move along the steps of ``order[:count]`` to the first bound or to a feasible end, whichever raises the dual more.
 
     Returns
     -------

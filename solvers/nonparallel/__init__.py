@@ -1,6 +1,7 @@
-"""Solvers of nonparallel classifiers, after NPSVC++ of Zhang, Lai, Zhou and Liang (2024).
+"""Solvers of nonparallel classifiers, one hyperplane for each class near its own points: NPSVC++ of Zhang et al. (2024).
 
-They are majorisation for non-convex losses, and alternating steps for the kernel model.
+``npsvc-mm`` majorises non-convex losses of one class's problem; ``kernel-npsvcpp`` and ``alternating`` train K-NPSVC++, in which
+all classes share learned features.
 """
 
 from __future__ import annotations
@@ -45,5 +46,5 @@ RECORDS = records_by_name(
     ),
 )
 
-#: Read by the registry.
+#: The solvers of this folder, read by the registry.
 SOLVERS: tuple[Solver, ...] = deferred_solvers(RECORDS)

@@ -3,7 +3,8 @@
 It is Algorithm 1 of Zhang, Lai, Zhou and Liang, *NPSVC++* (2024), with errata corrected; numbers of formulas are theirs. The
 problem is `ChebyshevNPSVC`: min over U, V and P, P'P = I, of max_l ϖ_l J_l. Row l of U is the hyperplane u_l of class l over the
 kernel's features, row l of V its weights v_l of the d learned features, which are the columns of P; the objective J_l has the
-penalty r1/2||u_l - Pv_l||² and, for fixed P and v_l, a dual point λ_l; ϖ_l > 0 is its weight. τ ≥ 0, Στ = 1, are the multipliers
+penalty r1/2||u_l - Pv_l||², the term μ/2 tr(P'SP) of a neighbour graph and, for fixed P and v_l, a dual point λ_l; ϖ_l > 0 is
+its weight. τ ≥ 0, Στ = 1, are the multipliers
 of the maximum. G_l is the gradient of ϖ_l J_l in P, and grad_l its projection to the tangent space of P'P = I. The P-step
 (19) minimises Σ τ_l ϖ_l J_l over P'P = I, the τ-step (20) ½||Σ τ_l grad_l||² - γ Σ τ_l ϖ_l J_l over the simplex. Each step can be
 given to another solver.
@@ -66,10 +67,10 @@ class NPSVCPoint:
     """A point of the iteration: P with τ, U, V, the classes' dual points, and max ϖ_l J_l."""
 
     value: float  #: max ϖ_l J_l
-    P: FloatArray  #: projection, orthonormal columns
+    P: FloatArray  #: (features, d) projection, orthonormal columns
     tau: FloatArray  #: (K,) τ
-    U: FloatArray  #: (K, features)
-    V: FloatArray  #: (K, d)
+    U: FloatArray  #: (K, features) hyperplanes u_l
+    V: FloatArray  #: (K, d) weights v_l of the learned features
     lam: tuple[FloatArray | None, ...]  #: dual point λ_l of each class's problem; None before its first
 
 
@@ -78,18 +79,18 @@ class NPSVCState:
     """The state of a run: U, V, P, τ and the classes' dual points λ_l."""
 
     model: ChebyshevNPSVC  #: the model
-    U: FloatArray  #: (K, features)
-    V: FloatArray  #: (K, d)
-    P: FloatArray  #: projection, orthonormal columns
+    U: FloatArray  #: (K, features) hyperplanes u_l
+    V: FloatArray  #: (K, d) weights v_l of the learned features
+    P: FloatArray  #: (features, d) projection, orthonormal columns
     tau: FloatArray  #: (K,) τ
     lam: list[FloatArray | None]  #: λ_l; None before the first
     tol: float  #: Pareto stationarity to be reached
     limit: float  #: largest number of outer iterations
-    seed: int  #: of the inner solves
-    stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
+    seed: int  #: seed of the inner solves
+    stiefel: float = float("nan")  #: relative Riemannian gradient at the end of the last P-step
     movement: float = float("inf")  #: length of the last iteration's move of P, ||P - P_old||/√d
     steps: list[NPSVCStep] = field(default_factory=list)  #: records of the outer iterations
-    best: NPSVCPoint | None = None  #: of the iterations so far, by the largest weighted objective
+    best: NPSVCPoint | None = None  #: the point of least max ϖ_l J_l of the iterations so far
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`: the classes' problems end there too
 
     def record_best(self, value: float) -> None:
@@ -139,7 +140,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     simplex : str
         Solver of (20), an algorithm or backend that reads its QP on the unit simplex.
     gradient : {"embedded", "printed"}
-        See `manifold_gradient`.
+        grad_l in the τ-step: the projection of G_l to the tangent space, or (G_l P' - P G_l')P as printed.
     inner_tol : float
         Relative gap of the classes' problems.
     sweeps : int

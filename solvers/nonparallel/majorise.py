@@ -1,7 +1,8 @@
 """Majorisation-minimisation for nonparallel classifiers with non-convex losses, from several starts.
 
 The problem is one class's of `NonparallelSVM`: min over u of Σ ℓ_s(f(x_i)) over the class + c Σ ℓ_d(f(x_i)) over the other points
-+ r/2||u||² (+ a graph term), f(x) = u'ψ(x). ℓ_s is concave in |a|; its majorant is the tangent in |a| at the current u.
++ r/2||u||² (+ the term of a neighbour graph), f(x) = u'ψ(x) with features ψ. ℓ_s draws the class to the hyperplane f = 0, ℓ_d
+pushes the other points away. ℓ_s(a) is concave in |a|; its majorant is the tangent in |a| at the current u.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class MajorisationRun:
     """A run from one start: u, the majorant that touches the objective at u, its dual point λ, and the past objectives."""
 
     u: FloatArray  #: (features,) current point
-    majorant: HingeQuadratic  #: that equals the objective at u
+    majorant: HingeQuadratic  #: the majorant that equals the objective at u
     lam: FloatArray  #: dual point λ of the majorant's problem
     objectives: list[float]  #: objective of every point so far
     #: decrease of the majorant from u to its minimum, relative; 0 at a stationary point
@@ -60,7 +61,7 @@ class MajorisationState:
 
 @dataclass(frozen=True)
 class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
-    """Majorisation: u⁺ = argmin of the majorant at u.
+    """Majorisation: the next u is the minimiser of the majorant at the current u.
 
     The majorant lies above the objective and equals it at u, so the objective cannot rise. Each majorant is a convex problem with
     hinge losses, minimised by `box_minimum` from the last dual point. A run ends where u is optimal for its own majorant to the

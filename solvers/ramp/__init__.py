@@ -1,6 +1,7 @@
 """The exact solver `ramp-bb` of ramp losses with a polyhedral norm: its description, the problems that it reads, and presolve.
 
-It solves min ||w|| + Σ_i c_i ρ(a_i'w), where the ramp ρ is 0 from the margin r on, h at q < r and linear between.
+It solves min ||w|| + Σ_i c_i ρ(a_i'w) with costs c_i of points, where the ramp ρ is 0 from the margin r on, h at q < r and linear
+between.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class RampBB(ExactSearch[MarginProblem]):
     a linear program, to which sets of points that no w keeps together (conflicts) add valid inequalities. Lower bounds of
     margins, which follow from the incumbent, give the slopes of the losses. Incumbents come from the convex-concave procedure.
 
-    Parameters as in `ExactSearch`: ``proof``, ``checkpoint``, ``cluster``.
+    Parameters: ``proof``, the path of a proof log for `check_proof`; ``checkpoint``, the path of a file that saves an unfinished
+    search, which the next run continues; ``cluster``, a Dask client or address, or "ray", whose workers search subtrees.
     """
 
     checker: ClassVar[RampChecker] = RampChecker()
@@ -66,5 +68,5 @@ class RampBB(ExactSearch[MarginProblem]):
         return with_root_conflicts(RampProblem(replace(view, **fields, kept_points=view.kept_points[keep])))
 
 
-#: Read by the registry.
+#: The solvers of this folder, read by the registry.
 SOLVERS: tuple[Solver, ...] = (RampBB(),)

@@ -64,7 +64,7 @@ def ramp_obstacle(view: MarginProblem) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class LoggedRampProblem(LoggedMarginProblem):
-    """A ramp problem that a log or a model states, without points of cost 0; a log states conflicts, too."""
+    """A ramp problem that a log or a model states, without points of cost 0; a log also states conflicts (module docstring)."""
 
     conflicts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  #: (K, n) multipliers u of the conflicts
 
@@ -87,7 +87,7 @@ _OpenNode: TypeAlias = "_Node | None"
 
 
 class RampRules(NodeRules[_OpenNode]):
-    """The rules by which a record of the log proves a node: its multipliers raise margins' lower bounds and bound the node."""
+    """The rules by which a record proves that a node costs the claimed ``bound``: its multipliers raise the l_i and bound f."""
 
     def __init__(self, problem: LoggedRampProblem, bound: float) -> None:
         self._problem, self._bound = problem, bound

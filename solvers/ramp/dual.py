@@ -60,7 +60,7 @@ class RampProblem:
     view : MarginProblem
         All costs positive, one ramp, atoms for all coefficients but a free intercept, no squares and no restrictions.
     conflicts : tuple of DualPoint
-        The multipliers u (n,) of each conflict.
+        The multipliers u (n,) of each conflict, integers times a power of two.
     """
 
     view: MarginProblem

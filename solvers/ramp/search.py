@@ -1,6 +1,7 @@
 """The bounding rule of `ramp-bb`: how a node is bounded and split, and how incumbents are found.
 
-The problem is min ||w|| + Σ_i c_i ρ(a_i'w) with a ramp ρ: 0 from the margin r on, h at q < r, linear between.
+The problem is min ||w|| + Σ_i c_i ρ(a_i'w) with the norm of atoms, costs c_i, and a ramp ρ: 0 from the margin r on, h at q < r,
+linear between.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class RampRule(BoundingRule[RampProblem]):
     """
 
     format, version = FORMAT, VERSION
-    lower_bound = 0.0
+    lower_bound = 0.0  # of the objective, no term of which is negative
 
     def __init__(self, problem: RampProblem) -> None:
         super().__init__(problem)
@@ -83,7 +84,7 @@ class RampRule(BoundingRule[RampProblem]):
         return np.zeros(self.problem.view.A.shape[1])
 
     def root(self) -> NodeArrays:
-        """Return the node in which nothing is decided."""
+        """Return the arrays of the root: no point is given up, and no margin has a finite lower bound."""
         n = len(self.problem.view.A)
         return {"lower": np.full(n, -np.inf), "given_up": np.zeros(n, dtype=np.bool_)}
 
@@ -131,7 +132,7 @@ class RampRule(BoundingRule[RampProblem]):
             before = value
 
     def branch(self, node: Node, incumbent: Incumbent) -> Branching:
-        """Bound a node and split it; at the root, raise the lower bounds of margins before."""
+        """Bound a node by its linear program and split it; at the root, first raise the lower bounds of all margins."""
         record, self._visits = _Record(), self._visits + 1
         lower, given_up = node.arrays["lower"], node.arrays["given_up"]
         is_root = not np.isfinite(lower).any()

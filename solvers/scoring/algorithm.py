@@ -1,7 +1,7 @@
 """The algorithm class of `supports-bb`, the exact solver of scoring systems, and the writer of its proof log.
 
 A scoring system minimises Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t} + price ||ρ||_0 + size_price ||ρ||_1 over integers ρ_0 and ρ within
-bounds, with at most ``max_nonzeros`` coefficients ρ_j that are not 0.
+bounds, with costs c_i, a threshold t, and at most ``max_nonzeros`` coefficients ρ_j that are not 0.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class SupportsLog(LogWriter):
         self._reduced, self._written = reduced, set[int]()
 
     def append_splits(self, splits: IntArray) -> None:
-        """Append splits, the rows of `tree.NodeStack.splits`."""
+        """Append splits, rows of four integers: kind (as in `tree`), number of the node, coefficient, end of the lower half."""
         self._file.write([{"splits": splits.tolist()}])
 
     def append_multipliers(self, number: int, multipliers: PairMultipliers) -> None:
-        """Append the multipliers of node ``number``, pairs of rows as pairs of points; later calls for the node do nothing."""
+        """Append the dual multipliers that bound node ``number``, if it has none in the log yet; pairs of rows become points."""
         if number in self._written:
             return
         self._written.add(number)
@@ -97,7 +97,7 @@ class SupportsState:
 
 @dataclass(frozen=True, eq=False)
 class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
-    """Exact branch and bound for scoring systems, over supports and boxes of integer coefficients.
+    """Exact branch and bound for scoring systems, over supports (which coefficients are not 0) and boxes of integer coefficients.
 
     A node is a box of coefficients. Its bound counts the errors among points with equal features, or among pairs of points of
     which every system of the box misclassifies one (`solvers.scoring.bounds`). Bounds are integers in units of cost, rounded down
@@ -122,7 +122,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     proof: str | None = None
 
     single_threaded_blas: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
-    expected_compile_seconds: ClassVar[float] = 4.5
+    expected_compile_seconds: ClassVar[float] = 4.5  # shown at the first run on a machine
     checker: ClassVar[ScoringChecker] = ScoringChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="supports-bb",

@@ -216,7 +216,7 @@ class BoundWorkspace(NamedTuple):
     """Workspace of the bound of one node: cells of rows, their costs, and the graph of pairs of cells."""
 
     cell: Any  #: (m,) the cell of each row
-    visited: Any  #: table from a cell and a column's value to the finer cell; -1 for pairs not met yet
+    visited: Any  #: table from a cell and a column's value to the cell of both; -1 for combinations not met yet
     first: Any  #: (cells,) a row of each cell
     plus_cost: Any  #: (cells,) cost in units of the points of class +1
     minus_cost: Any  #: (cells,) cost in units of the points of class -1

@@ -56,7 +56,7 @@ class PairMultipliers:
     """Dual multipliers of the pairs' rows and of the limit on the number of features: integers over a common denominator."""
 
     denominator: int  #: multipliers are the integers divided by it, for costs in units
-    limit: int  #: multiplier of the limit
+    limit: int  #: multiplier of the limit on the number of features
     pairs: IntArray  #: (p, 2) the pairs: a row of `ReducedScoringProblem.Z` of class +1, and one of class -1
     cover: tuple[int, ...]  #: (p,) multipliers of the cover rows
     margin: tuple[int, ...]  #: (p,) multipliers of the margin rows

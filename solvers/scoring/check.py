@@ -100,7 +100,8 @@ class CheckedNode:
     def children(self, kind: int, j: int, half: int) -> list[CheckedNode]:
         """Return the children of a split of coefficient j, which together hold every system of the node.
 
-        ``kind`` is that of a log's record, and ``half`` the largest value of j in the first child of a split in halves.
+        ``kind`` is 1 (all undecided coefficients at 0, or some not 0), 2 (by whether j, and j alone, is not 0), 3 (by the sign of
+        j) or 4 (in halves), and ``half`` the largest value of j in the first child of a split in halves.
         """
         if not 0 <= j < len(self.lower):
             raise InvalidProofError(f"a split of coefficient {j}, which there is not")
@@ -131,7 +132,7 @@ class IntegerScoringProblem:
 
     rows: IntegerArray  #: (m, d) distinct rows of the features, times ``scale``
     codes: IntArray  #: (d, m) the same, each column's values numbered
-    sides: tuple[IntArray, IntArray]  #: (m,), (m,) costs of the points of class +1 and of class -1 with each row, times ``unit``
+    sides: tuple[IntArray, IntArray]  #: twice (m,): costs of the points of class +1 and of class -1 with each row, times ``unit``
     row_of: IntArray  #: (n,) the row of each point
     scale: int  #: common denominator of the features
     unit: int  #: common denominator of the costs
@@ -227,7 +228,10 @@ class IntegerScoringProblem:
         return int(amount.sum())
 
     def errors(self, scores: IntegerArray, positive: IntArray, negative: IntArray) -> int:
-        """Return the least cost of misclassified points, times ``unit``, over the allowed intercepts, for scores of rows."""
+        """Return the least cost of misclassified points, times ``unit``, over the allowed intercepts.
+
+        ``scores`` are those of the rows without intercept, ``positive`` and ``negative`` their costs by class.
+        """
         low, high = self.problem.intercept
         above = -((scores - self.threshold) // self.scale)
         below = (-self.threshold - scores) // self.scale
@@ -246,12 +250,12 @@ def _sums(cell: IntArray, cost: IntArray, count: int) -> IntArray:
 class LoggedMultipliers:
     """Integer multipliers of pairs of points that a log states for a node, over a common denominator."""
 
-    denominator: Fraction  #: by which all multipliers are divided
-    limit: int  #: ν
+    denominator: Fraction  #: the common denominator, by which all multipliers are divided
+    limit: int  #: ν, of the limit on non-zero coefficients
     plus: list[int]  #: the point of class +1 of each pair
     minus: list[int]  #: the point of class -1 of each pair
-    cover: IntegerArray  #: λ, of the second rows
-    margin: IntegerArray  #: μ, of the first rows
+    cover: IntegerArray  #: λ of each pair, of the second kind of rows in the module's docstring
+    margin: IntegerArray  #: μ of each pair, of the first kind of rows
 
     @staticmethod
     def read(record: dict[str, Any], data: IntegerScoringProblem) -> LoggedMultipliers:
@@ -266,7 +270,7 @@ class LoggedMultipliers:
         return LoggedMultipliers(denominator, limit, plus, minus, np.array(cover, dtype=object), np.array(margin, dtype=object))
 
     def lower_bound(self, data: IntegerScoringProblem, node: CheckedNode) -> Fraction:
-        """Return the lower bound of a tightened node, rounded up to the next possible sum of costs and prices."""
+        """Return the lower bound of a tightened node by these multipliers, rounded up to the next possible objective."""
         p, used = data.problem, set(node.used())
         low, high = (np.array(side, dtype=object) for side in (node.lower, node.upper))
         v = data.rows[data.row_of[self.plus]].astype(object) - data.rows[data.row_of[self.minus]].astype(object)

@@ -1,8 +1,9 @@
 """The primal heuristic of `supports-bb`: the incumbent, and compiled coordinate descents that improve it.
 
 One coefficient at a time takes its best value, with the best intercept; at the end coefficients are swapped for others. In the
-loops ``data`` is a `ScoringData`, ``rho`` the coefficients, and ``box`` the bounds (lower, upper, low, high) of the coefficients
-and of the intercept. A point of class y = ±1 is right if y (intercept + score) ≥ t, the threshold; score is x'rho.
+loops ``data`` is a `ScoringData`, ``rho`` the integer coefficients, and ``box`` the bounds (lower, upper, low, high) of the
+coefficients and of the intercept. A point of class y = ±1 is right if y (intercept + score) ≥ t, the threshold; score is x'rho.
+Minimised is the cost of the other points plus prices of non-zero coefficients, in integer units.
 """
 
 from __future__ import annotations
@@ -216,7 +217,7 @@ def _improve_coefficient(data: Any, t: Any, box: Any, rho: Any, j: Any, workspac
 
 @entry
 def descend(data: Any, t: Any, box: Any, rho: Any, order: Any, steps: Any, workspace: Any) -> Any:
-    """Improve rho in place by so many coefficients of ``order``, one after another; return whether the descent goes on.
+    """Improve rho in place by ``steps`` coefficients of ``order``, one after another; return whether the descent goes on.
 
     ``workspace.place`` has the place in the descent, with the cost of rho in units and its intercept. A swap replaces a non-zero
     coefficient by another one, where no other value of one coefficient helps.

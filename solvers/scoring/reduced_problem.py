@@ -1,6 +1,7 @@
 """Presolve of `supports-bb`: the problem with equal rows merged and costs in integer units, and the choice of branching.
 
-The problem is min Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t} + price ||ρ||_0 + size_price ||ρ||_1 over integers ρ_0, ρ within bounds.
+The problem is min Σ_i c_i 1{y_i (ρ_0 + x_i'ρ) < t} + price ||ρ||_0 + size_price ||ρ||_1 over integers ρ_0, ρ within bounds, with
+costs c_i, classes y_i = ±1 and a threshold t. A *system* is a vector (ρ_0, ρ).
 """
 
 from __future__ import annotations

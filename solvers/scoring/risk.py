@@ -52,7 +52,7 @@ class RiskRule(BoundingRule[RiskProblem]):
     """
 
     format, version = FORMAT, VERSION
-    lower_bound = 0.0
+    lower_bound = 0.0  # of the objective, no term of which is negative
 
     def __init__(self, problem: RiskProblem) -> None:
         super().__init__(problem)
@@ -224,7 +224,8 @@ class RiskRule(BoundingRule[RiskProblem]):
 class RiskBB(ExactSearch[RiskProblem]):
     """Exact branch and bound for risk scores (RiskSLIM of Ustun and Rudin): a logistic loss over few integer coefficients.
 
-    Parameters as in `ExactSearch`: ``proof``, ``checkpoint``, ``cluster``.
+    Parameters: ``proof``, the path of a proof log for `check_proof`; ``checkpoint``, the path of a file that saves an unfinished
+    search, which the next run continues; ``cluster``, a Dask client or address, or "ray", whose workers search subtrees.
     """
 
     checker: ClassVar[RiskChecker] = RiskChecker()

@@ -73,7 +73,7 @@ _OpenNode: TypeAlias = "tuple[FloatArray, FloatArray, float] | None"
 
 
 class RiskRules(NodeRules[_OpenNode]):
-    """The rules by which a record of the log proves a node: its α bound the box and its parts."""
+    """The rules by which a record proves that a node costs the claimed ``bound``: its α bound the box and its parts."""
 
     def __init__(self, problem: RiskProblem, bound: float) -> None:
         self._problem, self._bound = problem, bound

@@ -1,4 +1,4 @@
-"""The tree search of `supports-bb`: the queue of open nodes, the choice of the next one, and how it is bounded and split."""
+"""The tree search of `supports-bb`: the queue of open nodes, the choice of the next node, and how it is bounded and split."""
 
 from __future__ import annotations
 

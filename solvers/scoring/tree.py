@@ -1,8 +1,9 @@
 """Compiled depth-first branch and bound of `supports-bb` over the integer coefficients, below one node of the search.
 
-A call bounds a given number of nodes, in arrays that Python keeps between calls. A node is a box of coefficients ρ, some of them
-marked as not 0 (``forced``). The others whose range holds 0 and more are undecided, and ``needs_feature`` says that some
-undecided coefficient is not 0. Nodes are split in three ways.
+A scoring *system* is a vector of coefficients ρ with an intercept. A call bounds a given number of nodes, in arrays that Python
+keeps between calls. A node is a box of ρ, some coefficients of which are marked as not 0 (``forced``). The others whose range
+holds 0 and more are undecided, and ``needs_feature`` says that some undecided coefficient is not 0. Nodes are split in three
+ways.
 
 - *By support* (`SUPPORT`, only with ``needs_feature``): the system uses j (ρ_j is not 0) and no other undecided coefficient; or j
   and another one; or not j but another one. Without ``needs_feature`` (`BEGIN`): no undecided coefficient; or some.
@@ -10,7 +11,7 @@ undecided coefficient is not 0. Nodes are split in three ways.
 - *In halves* (`HALVES`): ρ_j ≤ h, ρ_j > h.
 
 Each child's number is the next free one, in this order. Every split is recorded in ``splits`` for the proof log. In the loops
-``data`` is a `ScoringData` and k a `NodeStack`.
+``data`` is a `ScoringData`, k a `NodeStack`, and ``cut`` the bound, in units of cost, from which on nodes are closed.
 """
 
 from __future__ import annotations

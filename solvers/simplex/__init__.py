@@ -88,5 +88,5 @@ RECORDS = records_by_name(
     ),
 )
 
-#: Read by the registry.
+#: The solvers of this folder, read by the registry.
 SOLVERS: tuple[Solver, ...] = deferred_solvers(RECORDS)

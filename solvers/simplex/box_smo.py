@@ -40,12 +40,12 @@ class BoxIterate(NamedTuple):
     """The current point with its gradient: arrays that the compiled loops change in place, in the order of `BoxState.order`."""
 
     columns: Any  #: (slots, n) cached columns of K
-    slot: Any  #: (n,) slot of a column or -1
-    stamp: Any  #: (slots,) clock of the last use
+    slot: Any  #: (n,) slot of each column of K in ``columns``, or -1
+    stamp: Any  #: (slots,) clock, a count of uses, at the last use of each slot
     diagonal: Any  #: (n,) K_ii
     short: Any  #: (n,) the diagonal in float32
-    upper: Any  #: (n,) u
-    s: Any  #: (n,) signs
+    upper: Any  #: (n,) upper bounds u
+    s: Any  #: (n,) signs s_i of the equality
     a: Any  #: (n,) the point
     d: Any  #: (n,) s∘∇
     rise: Any  #: (n,) 0 where the point can move by +s_i, else a huge number
@@ -72,7 +72,7 @@ class BoxState:
     epsilon: float  #: violation at which the loop is asked to stop next
     gap: float = float("inf")  #: duality gap at the last refresh
     bound: float = -float("inf")  #: best lower bound of all refreshes
-    objective: float = 0.0  #: at the last refresh
+    objective: float = 0.0  #: objective at the last refresh
     exact: bool = True  #: the gradient is float64 from the data
     refreshes: int = 0  #: gradients recomputed so far
     stuck: int = 0  #: refreshes in a row that did not lower the gap by a tenth
@@ -409,6 +409,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     violation: float | None = None
 
     single_threaded_blas: ClassVar[bool] = True
+    #: Parameters for which other code is compiled: `marginopt.warm_up` runs with each.
     compiled_variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = RECORDS["smo-box"]
 

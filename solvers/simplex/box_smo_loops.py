@@ -211,7 +211,7 @@ def add_columns(w: Any, slots: Any, steps: Any) -> None:
 
 @entry
 def mark_directions(w: Any, places: Any) -> None:
-    """Update ``rise`` and ``fall`` of some points, the directions in which they can move."""
+    """Update ``rise`` and ``fall`` of the points at ``places``, the directions in which they can move."""
     for k in places:
         _mark(w, k)
 

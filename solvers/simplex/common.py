@@ -26,13 +26,13 @@ State = TypeVar("State")
 
 @dataclass(frozen=True, eq=False)
 class FeasiblePoint:
-    """A feasible point that SMO continues from: of a start that solves the problem, or of Newton steps."""
+    """A feasible point that SMO continues from, found by its low-rank start, by Newton steps, or by pairs in working sets."""
 
     a: FloatArray  #: (n,) the point
     gradient: FloatArray  #: (n,) Qa + c
-    guesses: int  #: number of guesses of the support, or of rounds, that led to the point; 0 for the given point and working sets
+    guesses: int  #: Newton's guesses of the support or rounds of a growing set of points so far; 0 for the given point and pairs
     exact: bool = False  #: the gradient is float64 from the data, not updated from float32 columns
-    prefers_working_sets: bool = False  #: the low-rank start expects pair steps in working sets to be faster
+    prefers_working_sets: bool = False  #: the low-rank start (Newton on a low-rank Q) expects pairs in working sets to be faster
 
 
 class OneSimplexAlgorithm(Algorithm[SimplexQP, State]):

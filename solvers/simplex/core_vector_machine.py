@@ -39,7 +39,7 @@ class CoreState:
     core: np.ndarray  #: (capacity,) indices of the core's points, the first ``size`` valid
     Q: FloatArray  #: (capacity, capacity) Q on the core
     alpha: FloatArray  #: (capacity,) weights
-    size: int  #: points of the core
+    size: int  #: number of points of the core
     h: FloatArray  #: (n,) Qa on all points; on sampled runs only as of the last scan
     inner_tol: float  #: relative gap to which the inner QP is solved
     iteration: int = 0  #: core steps so far
@@ -65,8 +65,13 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
     ----------
     inner : {"adaptive", "full"}
         Accuracy of the inner QP; ``"full"`` is the paper's.
-    initial, stop, epsilon, sampling, rescan, cache_bytes, stride
-        As `FrankWolfe`; the core starts as the support of the start.
+    initial : {"random20" (or another number), "farthest", "vertex", "uniform"}
+        The start, whose support is the first core: the solution on 20 random points, two distant points, the best one, or all.
+    stop, epsilon
+        ``"gap"``: relative duality gap ≤ ``tol``; ``"ball"``: all points lie in the ball, enlarged by 1 + ε (`StopRule`).
+    sampling, rescan, cache_bytes, stride
+        Random candidates for the furthest point, if not all; whether a stop on a sample is confirmed on all points; limit of the
+        cache of columns of Q; most steps between two rows of the trace.
     """
 
     initial: StartRule = "random20"

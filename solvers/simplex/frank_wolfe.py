@@ -44,8 +44,8 @@ class FrankWolfeIterate(NamedTuple):
     """The current point with its gradient: arrays and numbers that the compiled loops change in place."""
 
     columns: Any  #: (slots, n) cached columns of Q
-    slot: Any  #: (n,) slot of a column or -1
-    stamp: Any  #: (slots,) clock of the last use
+    slot: Any  #: (n,) slot of each column of Q in ``columns``, or -1
+    stamp: Any  #: (slots,) clock, a count of uses, at the last use of each slot
     diagonal: Any  #: (n,) Q_ii
     c: Any  #: (n,) linear term
     a: Any  #: (n,) â
@@ -84,12 +84,12 @@ def _gap_at_vertex(iterate: FrankWolfeIterate) -> float:
 class StopRule:
     """A stopping rule: relative gap ≤ ``tol``, or γ²/r² - 1 ≤ ``delta`` for a ball of squared radius r².
 
-    γ is the distance of the farthest point from the ball's centre (19); δ+ is γ²/r² - 1.
+    γ is the distance of the farthest point from the ball's centre (19); δ+ is γ²/r² - 1. f is the objective.
     """
 
     tol: float  #: largest relative gap, unless ``delta`` is positive
     delta: float = 0.0  #: 0 for the rule of the relative gap
-    square: float = 0.0  #: Δ², the constant diagonal of a kernel; 0 for the ball's own dual
+    square: float = 0.0  #: Δ², the constant diagonal of Q: r² = Δ² - 2f; 0 for the ball's own dual
 
     @classmethod
     def of(cls, view: SimplexQP, kind: str, epsilon: float | None, tol: float) -> StopRule:
@@ -208,7 +208,9 @@ class SampledSteps:
         self._drawn, self._at = np.zeros((0, self.size), dtype=np.int64), 0
 
     def advance(self, state: FrankWolfeState, seconds: float, other_steps: bool, stride: int | None) -> Outcome:
-        """Take steps for about ``seconds``; the rule ends them on a full scan, or on the sample without ``rescan``."""
+        """Take steps for about ``seconds``, ``stride`` at most; the rule ends them on a full scan, or on the sample without
+        ``rescan``. ``other_steps`` allows away steps.
+        """
         scalars, end = state.iterate.scalars, time.perf_counter() + seconds
         stop = state.limit if stride is None else min(state.limit, int(scalars.iteration) + stride)
         while True:
@@ -352,7 +354,8 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
     Parameters
     ----------
     initial : {"random20" (or another number), "farthest", "vertex", "uniform"}
-        See `starting_points.StartRule`; ``options.start`` takes precedence.
+        The exact solution on 20 random points, a random point and the farthest from it, the point of least objective, or equal
+        weights; ``options.start`` takes precedence.
     stop : {"gap", "ball"}
         ``"gap"``: relative duality gap ≤ ``tol``. ``"ball"``: δ+ ≤ (1 + ε)² - 1, (35): the ball of radius (1 + ε)r holds
         every point. (The result's status is judged by the relative gap: for MEBDual δ+ bounds it.)
@@ -391,6 +394,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
     #: Number of the method in `loops`.
     method: ClassVar[int] = loops.FW
     single_threaded_blas: ClassVar[bool] = True
+    #: Parameters for which other code is compiled: `marginopt.warm_up` runs with each.
     compiled_variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = RECORDS["fw"]
 

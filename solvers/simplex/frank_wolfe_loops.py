@@ -1,7 +1,9 @@
 """Compiled steps of the Frank-Wolfe methods: `frank_wolfe` calls `run_steps` and `run_sampled_steps`.
 
-The problem is min f(a) = ½a'Qa + c'a on the unit simplex; ∇ = Qa + c, and λ is the length of a step. ``w`` is the
-`FrankWolfeIterate`: the point a = σâ with ĥ = Qâ, its support, and cached columns of Q.
+The problem is min f(a) = ½a'Qa + c'a on the unit simplex; ∇ = Qa + c, and λ is the length of a step. A *toward* step moves a
+toward the vertex e_i of the simplex with the least ∇_i, an *away* step away from the e_j of the support with the largest, and a
+*pair* step moves weight from j to i. ``w`` is the `FrankWolfeIterate`: the point a = σâ (``scale`` σ, ``a`` â) with ĥ = Qâ
+(``h``), its support, and cached columns of Q.
 """
 
 from __future__ import annotations
@@ -116,7 +118,7 @@ def _cached_slot(w: Any, i: int) -> int:
     return int(s)
 
 
-# Numbers of the methods.
+# Methods: toward steps alone; toward or away, whichever descends more; pair steps; toward steps or pair steps within the support.
 FW, MFW, PAIRWISE, BLENDED = 0, 1, 2, 3
 # Reasons why a run returned: steps used up, a column missing, the stopping rule met, no descent left.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
@@ -257,11 +259,13 @@ _FOLD = 1000
 
 @entry
 def run_steps(w: Any, method: int, other_steps: bool, iterations: int, tol: float, delta: float, square: float) -> int:
-    """Take up to ``iterations`` steps, and return the reason for the end; ``vertex`` is the argmin of ∇ before and after.
+    """Take up to ``iterations`` steps of ``method`` (`FW`, ...), and return the reason for the end, `BUDGET` to `STUCK`.
 
-    Stops where the gap g = a'∇ - min ∇ obeys g ≤ tol·max(|f|, |f - g|), or, for delta > 0, where g ≤ ½δ(Δ² - 2f)
-    (``square`` = Δ²), which is γ²/r² - 1 ≤ δ in Algorithms 2 and 3 of Frandi et al. (2013): `frank_wolfe.StopRule`. STUCK: the
-    step along the best direction no longer descends in floating-point arithmetic. Without ``other_steps`` all are toward steps.
+    ``vertex`` is the argmin of ∇ before and after. Stops where the gap g = a'∇ - min ∇ obeys g ≤ tol·max(|f|, |f - g|), or, for
+    delta > 0, where g ≤ ½δ(Δ² - 2f) with the kernel's constant diagonal Δ² = ``square``, 0 for the dual of a ball. That is the
+    rule γ²/r² ≤ 1 + δ of Frandi et al. (2013), Algorithms 2 and 3, for a ball of radius r whose farthest point is at distance γ.
+    STUCK: the step along the best direction no longer descends in floating-point arithmetic. Without ``other_steps`` all are
+    toward steps.
     """
     for _ in range(iterations):
         if w.scalars.iteration % _FOLD == _FOLD - 1 or w.scalars.scale < 1e-100 or w.scalars.scale > 1e100:
@@ -310,9 +314,9 @@ def run_sampled_steps(
 ) -> int:
     """Take a step for each row of ``samples``, toward or, with ``other_steps``, away if that promises more; return the reason.
 
-    The candidates are the row's points, with ``support`` also those of the support. From iteration ``confirmed`` on it stops by
-    the rule of `run_steps` on their gap. No step is taken for the row at which it returns RULE or COLUMN; the row must be passed
-    again. Qa is updated on all points.
+    A row holds the indices of random points. These are the candidates for the vertex, with ``support`` also the support's points.
+    From iteration ``confirmed`` on the run stops by the rule of `run_steps` on the candidates' gap. No step is taken for the row
+    at which it returns RULE or COLUMN; the row must be passed again. Qa is updated on all points.
     """
     for t in range(samples.shape[0]):
         if w.scalars.iteration % _FOLD == _FOLD - 1 or w.scalars.scale < 1e-100 or w.scalars.scale > 1e100:

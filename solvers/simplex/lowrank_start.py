@@ -1,13 +1,14 @@
 """A start of SMO for large supports: the solution of a low-rank model of Q, corrected with kernel blocks as they are needed.
 
-The problem is min f(x) = ½x'Qx + c'x over x ≥ 0 with sum 1 in each simplex; a point is a variable x_i, and the ridge of Q is
-what its kernel adds to the diagonal (`GramOperator.loading`). Pairs that bring support vectors in one by one, and a cache of
-whole columns, are slow if half of the points are support vectors. Here the model Q ≈ B'B + D (`low_rank_factor`,
-`LowRankModel`) gives the support S almost right. In each round Newton steps by conjugate gradients, with the model as
-preconditioner, solve the problem on the members, the points of S (`KernelTriangle`: half of |S|² entries); a product in float32
-shows which points outside violate, and these join: all of them or, if the violation is large, those in the support of the model
-corrected by its error (a proximal Newton step, whose point is the next one). When float32 finds no violator, the gradient g is
-computed in float64 from the data. Rounds repeat until the gap is within the tolerance.
+The problem is min f(x) = ½x'Qx + c'x over x ≥ 0 with sum 1 in each simplex; a point is a variable x_i, which *violates* if g_i, g
+= Qx + c, is below the mean of g over its simplex weighted by x. The ridge of Q is what its kernel adds to the diagonal
+(`GramOperator.loading`). SMO's pair steps, which bring support vectors in one by one, and a cache of whole columns are slow if
+half of the points are support vectors. Here the model Q ≈ B'B + D (`low_rank_factor`, `LowRankModel`) gives the support S almost
+right. In each round Newton steps by conjugate gradients, with the model as preconditioner, solve the problem on the members, the
+points of S (`KernelTriangle`: half of |S|² entries); a product in float32 shows which points outside violate, and these join: all
+of them or, if the violation is large, those in the support of the model corrected by its error (a proximal Newton step, whose
+point is the next one). When float32 finds no violator, g is computed in float64 from the data. Rounds repeat until the gap is
+within the tolerance.
 
 A round that does not lower the gap (halve it, in float64) is the last one, and only feasible points with a smaller gap are
 yielded, so a failure costs time alone. The model is trusted if the rows of B explain most of Q beyond its ridge: the
@@ -60,6 +61,9 @@ _LEAST = 1e-6
 class LowRankModel:
     """The QP with Q replaced by B'B + D, D diagonal, and its solver: semismooth Newton on the dual.
 
+    The dual has a multiplier ν_k of each simplex k and u = Bx; a point's *slack* is s_i = ν_k - c_i - (B'u)_i, and x_i =
+    max(0, s_i)/D_i.
+
     Parameters
     ----------
     view : SimplexQP
@@ -92,7 +96,7 @@ class LowRankModel:
         self._u, self._nu = (self.B @ x.astype(np.float32)).astype(np.float64), coarse._nu
 
     def capacitance(self, points: IntArray) -> Steps:
-        """Return Woodbury's matrix I + B D⁻¹B' over these points."""
+        """Return Woodbury's matrix I + B D⁻¹B', summed over the columns of B of these points."""
         yield from self._update(points)
         return self._matrix.copy()
 
@@ -183,7 +187,7 @@ class LowRankModel:
 # Landmarks lie where the points do, terms do not know of clusters but leave less where the points fill all directions (20 normal
 # features, 256 rows: the largest eigenvalue that is left is a third of Nyström's). A sample of the diagonal decides.
 
-#: Points for each row of B, or of a refined B; fewest and most rows.
+#: Number of points for each row of B, or of a refined B; fewest and most rows of B.
 _PER_ROW, _PER_MORE, FEWEST, _MOST = 100, 40, 256, 2048
 #: Bytes for each row and point: B, and a copy of its columns on the support; largest share of the memory limit for them.
 _BYTES_PER_ROW, _PART = 8, 0.75
@@ -273,9 +277,9 @@ class _TrustSchedule:
 _TRUSTED, _CAREFUL = _TrustSchedule(1e-4, np.inf, _FIRST_GAP, 0.05), _TrustSchedule(0.2, 0.1, 1.0, np.inf)
 
 
-#: Bytes for each point that the start should have: twice those of the fewest rows.
+#: Memory that the start should have, in bytes for each point: twice that of the fewest rows of B.
 START_BYTES = 2 * _BYTES_PER_ROW * FEWEST
-#: Points from which the start pays: below, pairs take less than a tenth of a second.
+#: Number of points from which the start pays: below, pair steps take less than a tenth of a second.
 LOW_RANK_FROM = 2000
 #: Largest `LowRankModel.unexplained_ratio` of a model that is trusted, and of one that is tried; least share of the points in its
 #: support.
@@ -296,7 +300,7 @@ _BEHIND = 0.3
 
 
 def lowrank_applies(view: SimplexQP, limit: float) -> bool:
-    """Return whether the start is worth a try: enough points, a ridge, memory for the model."""
+    """Return whether the start is worth a try: enough points, a ridge, memory for the model within ``limit`` bytes."""
     return view.n >= LOW_RANK_FROM and bool((view.gram.loading > 0.0).all()) and _BYTES_PER_ROW * FEWEST * view.n <= limit
 
 
@@ -305,8 +309,8 @@ def lowrank_start(
 ) -> Generator[FeasiblePoint | None, None, FeasiblePoint]:
     """Return a point with a float64 gap of at most tol·|f| if possible; the given point a if none is better.
 
-    The generator yields better points on the way, and None in between for its caller to stop it. ``gradient`` is that of a in
-    float64; ``limit`` is in bytes.
+    The generator yields better points on the way, and None in between for its caller, `smo`, to stop it. ``gradient`` is Qa + c
+    in float64; ``limit`` is the memory in bytes.
     """
     initial = best_gap = view.gap(a, gradient - view.c)
     best = FeasiblePoint(a, gradient, 0, exact=True)

@@ -43,22 +43,25 @@ _ROUNDING = 1e-7
 
 
 def cg_bytes(support: int, item: int) -> int:
-    """Return the bytes of `polish_by_cg` for a support that may grow by a tenth; ``item`` is the bytes of a number."""
+    """Return the bytes of `polish_by_cg` for a support of this size, which may grow by a tenth, at ``item`` bytes a number."""
     return item * int(1.1 * support + 64) ** 2
 
 
 def cg_seconds(n: int, support: int) -> float:
-    """Return a rough estimate of the seconds of `polish_by_cg`: 50 products with Q_SS, two with all columns of S, compilation."""
+    """Return a rough estimate of the seconds of `polish_by_cg` for n points and a support S of this size.
+
+    It counts 50 products with Q_SS, two with all columns of S, and compilation.
+    """
     return 1e-8 * support**2 + 3.5e-9 * n * support + 0.05
 
 
 def polish_by_cg(
     view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray, tol: float, *, exact: bool
 ) -> Generator[None, None, FeasiblePoint]:
-    """Improve a feasible point by Newton steps with conjugate gradients, and return the best point.
+    """Improve a feasible point ``a`` by Newton steps with conjugate gradients, and return the best point.
 
     It ends at a float64 gap of at most tol·|f|, or when steps no longer help. The generator yields often, so that its caller can
-    stop it. ``exact`` is True if the gradient is float64 from the data.
+    stop it. ``exact`` is True if the ``gradient`` Qa + c is float64 from the data, not updated by float32 columns.
     """
     run = _Iterate(view, cache, a.copy(), gradient.copy(), exact)
     best, best_gap, since = FeasiblePoint(a.copy(), gradient.copy(), 0, exact=exact), np.inf, 0

@@ -3,9 +3,9 @@
 SMO takes these steps from an approximate point if few points have weight; `newton_cg` is for large supports.
 
 The problem is min f(x) = ½x'Qx + c'x over x ≥ 0, E'x = 1 (E has a column for each simplex), with ∇ = Qx + c. On a guess S of the
-support the optimality conditions are linear: Q_SS x + c_S = E ν, E'x = 1. With W = Q_SS⁻¹[E, c_S] they read x = W_E ν - W_c,
-(E'W_E) ν = 1 + E'W_c. The next guess keeps the x_i > 0 and takes in the i outside S with ∇_i(x) < ν. For c = 0 and one simplex,
-z = x/ν solves Q_SS z = 1: this is the Newton step for the rescaled problem min ½z'Qz - 1'z, z ≥ 0.
+support the optimality conditions are linear: Q_SS x + c_S = E ν, E'x = 1, ν the simplices' multipliers. With W = Q_SS⁻¹[E, c_S]
+they read x = W_E ν - W_c, (E'W_E) ν = 1 + E'W_c. The next guess keeps the x_i > 0 and takes in the i outside S with ∇_i(x) < ν.
+For c = 0 and one simplex, z = x/ν solves Q_SS z = 1: this is the Newton step for the rescaled problem min ½z'Qz - 1'z, z ≥ 0.
 
 Systems are solved by float64 conjugate gradients, preconditioned by a float32 Cholesky factor; a factor serves later guesses
 that differ from its own in a twentieth of the points, through a bordered system. The run moves to feasible points only, by an
@@ -45,14 +45,17 @@ def cholesky_bytes(support: int) -> int:
 
 
 def cholesky_seconds(n: int, support: int) -> float:
-    """Return a rough estimate of the seconds of `polish_by_cholesky`: a factor of Q_SS, four products with all columns of S."""
+    """Return a rough estimate of the seconds of `polish_by_cholesky` for n points and a support S of this size.
+
+    It counts a factor of Q_SS and four products with all columns of S.
+    """
     return 1.5 * support**3 / 3.0 / 5e10 + 4.0 * 5e-9 * n * support
 
 
 def polish_by_cholesky(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> Generator[None, None, FeasiblePoint]:
-    """Improve a feasible point by Newton steps on guesses of its support, and return the best point.
+    """Improve a feasible point ``a`` by Newton steps on guesses of its support, and return the best point.
 
-    ``gradient`` must be that of a in float64. The generator yields often, so that its caller can stop it. It ends when a guess
+    ``gradient`` must be Qa + c in float64. The generator yields often, so that its caller can stop it. It ends when a guess
     repeats itself or becomes too large, when the gap is at most tol·|f|, when a system cannot be solved, or after twelve guesses.
     """
     guess, best = first_support_guess(view, a, gradient), FeasiblePoint(a, gradient, 0)
@@ -109,7 +112,7 @@ def _next_guess(view: SimplexQP, guess: IntArray, values: FloatArray, slope: Flo
 
 
 def first_support_guess(view: SimplexQP, a: FloatArray, gradient: FloatArray) -> IntArray:
-    """Return the points with weight, and those that violate optimality: ∇_i is below the weighted mean of i's simplex."""
+    """Return the points with weight, and those that violate optimality: ∇_i is below the mean of i's simplex weighted by a."""
     level = np.bincount(view.groups, weights=a * gradient, minlength=view.simplices)
     return np.flatnonzero((a > 0) | (gradient < level[view.groups]))
 

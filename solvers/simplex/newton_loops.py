@@ -1,4 +1,8 @@
-"""Compiled products with parts of SMO's matrix Q, cached columns or a stored triangle, for its Newton steps."""
+"""Compiled products with parts of SMO's matrix Q, cached columns or a stored triangle, for its Newton steps.
+
+SMO minimises ½x'Qx + c'x on unit simplices; Q is symmetric. `newton_cg` multiplies by cached columns of Q, the rows (*slots*) of
+an array; `projected_cg.KernelTriangle` by blocks of rows of the lower triangle of Q between the points of the support.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +65,7 @@ def add_weighted_rows(columns: Any, slots: Any, weights: Any, out: Any, sums: An
 
 @entry
 def gather_rows(columns: Any, slots: Any, members: Any, out: Any) -> None:
-    """Copy columns[slots_k, members_j] to out[k, j]."""
+    """Copy the entries at the points ``members`` of cached columns: columns[slots_k, members_j] to out[k, j]."""
     for k in range(slots.size):
         row, target = columns[slots[k]], out[k]
         for j in range(members.size):
@@ -138,7 +142,7 @@ PRELOAD_FROM = 1000
 
 @functools.cache
 def load_newton_loops(*, single: bool, triangle: np.dtype[Any] | None) -> None:
-    """Load the loops for columns in float32 (``single``) or float64, and for a triangle with entries of a type, if any."""
+    """Compile or load the loops: for columns in float32 (``single``) or float64; for a ``triangle`` with entries of that type."""
     one, short = np.zeros(1, dtype=np.int64), np.ones((1, 1), dtype=np.float32)
     if triangle is not None:
         buffer = np.empty(TRIANGLE_WIDTH, dtype=np.float32)

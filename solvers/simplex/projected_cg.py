@@ -23,7 +23,7 @@ from .newton_loops import TRIANGLE_WIDTH as WIDTH, add_triangle_product, gather_
 
 #: Largest number of steps of `conjugate_gradients`.
 CG_STEPS = 300
-#: Columns of B that are copied at once: the allocator keeps memory of this size, and asks the system anew for that of all.
+#: Number of columns of a factor B that are copied at once: the allocator keeps buffers of this size for reuse, not larger ones.
 COLUMN_BLOCK = 2048
 #: A residual so many times the first one has diverged: in float32 one loses at most about 3e3.
 _DIVERGED = 1e6
@@ -108,7 +108,7 @@ class Preconditioner:
         return r - self._E @ ((self._E.T @ r) / self._E.sum(axis=0))
 
     def __call__(self, r: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the projected inverse of r, and r without its multipliers."""
+        """Return the inverse of r projected onto E'd = 0, and r - Eν, where ν are the multipliers of that constraint."""
         h = self._apply(r)
         nu = self._small @ (self._E.T @ h)
         return h - self._PE @ nu, r - self._E @ nu
@@ -173,7 +173,7 @@ class KernelTriangle:
     """The lower triangle of Q_SS for the points ``members``, stored or computed by blocks of rows.
 
     Block k holds the rows of its points against all points up to its own last one, so new points are new blocks at the end.
-    By symmetry one pass over it serves a product. Half of |S|² entries are stored as far as ``limit`` reaches, as the
+    By symmetry one pass over the triangle serves a product. Half of |S|² entries are stored as far as ``limit`` reaches, as the
     Gram operator's panels give them: float32, or whole numbers of a byte or two that a table turns into values. Where float32
     does not fit, entries are rounded to two bytes if the operator can do that (`rounding`). Blocks beyond the limit are computed
     at every product: ten of those cost about as much as a virtual machine's first touch of the memory.

@@ -1,7 +1,7 @@
 """Projected gradients on faces of unit simplices, solver ``pga``, for a dense matrix Q held in memory.
 
-Algorithm 1 of Luo, Yang, Peng, Wang and Chen, *MaxMin-L2-SVC-NCH*, whose numbers of formulas are used below, with its errata
-corrected. The problem is min ½a'Qa + c'a over a ≥ 0 with sum 1 in each simplex; ∇ is the gradient Qa + c.
+Algorithm 1 of Luo, Yang, Peng, Wang and Chen, *MaxMin-L2-SVC-NCH* (2023), whose numbers of formulas are used below, with its
+errata corrected. The problem is min ½a'Qa + c'a over a ≥ 0 with sum 1 in each simplex; ∇ is the gradient Qa + c.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class ProjectedGradient(Algorithm[SimplexQP, ProjectedGradientState]):
         the maximal violating pair of one simplex, and the step is that of SMO (the paper's claim; (49)-(50) omit the index
         sets).
     initial : {"uniform", "sparse"}
-        Barycentres as printed, or one vertex of each simplex.
+        Starting point: equal weights in each simplex, as printed, or one vertex of each simplex.
     """
 
     components: int | None = None

@@ -3,8 +3,9 @@
 The problem is min f(a) = ½a'Qa + c'a over a ≥ 0 with sum 1 in each of G simplices; a point is a variable a_i, ∇ = Qa + c, and
 the gap is a'∇ less the sum of the simplices' least ∇_i. A refresh recomputes ∇ in float64 from the data.
 
-A run may begin with a start for special matrices (`growing_set`, `lowrank_start`, `WorkingSetRun`). Pair steps follow. At each
-decade of the gap it compares the estimated time of more pairs with that of Newton steps (`newton_cholesky`, `newton_cg`).
+A run may begin with a start for special matrices (`growing_set`, `lowrank_start`, `WorkingSetRun`). Pair steps follow, which move
+weight between two points. At each decade of the gap the run compares the estimated time of more pairs with that of Newton steps
+(`newton_cholesky`, `newton_cg`).
 """
 
 from __future__ import annotations
@@ -237,8 +238,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     columns. So pairs on float32 columns pause at half the tolerance, or before it at 1e-4 min(g, 1e-3), g the least relative gap
     of all refreshes.
 
-    **Errata** of Algorithm 2 of Luo et al., *MaxMin-L2-SVC-NCH*, which this solver replaces: (43) is a minimisation, and (43) and
-    (45) must have 1/C where they print C; the curvature is Q_ii + Q_jj - 2Q_ij.
+    **Errata** of Algorithm 2 of Luo et al., *MaxMin-L2-SVC-NCH* (2023), which this solver replaces: (43) is a minimisation, and
+    (43) and (45) must have 1/C where they print C; the curvature is Q_ii + Q_jj - 2Q_ij.
 
     Parameters
     ----------

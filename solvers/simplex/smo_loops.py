@@ -3,9 +3,10 @@
 The problem is min f(a) = ½a'Qa + c'a over a ≥ 0 with sum 1 in each simplex; ∇ = Qa + c, and a point is a variable a_i. ``w`` is
 the `SmoIterate`: a, gradient, support and cached columns of Q.
 
-The vertex i is the worst violator, argmin ∇ (in the simplex with the largest violation); its partner j, of the support,
-maximises (∇_j - ∇_i)²/(Q_ii + Q_jj - 2Q_ij), twice the decrease of an unclipped step ("WSS2" of Fan, Chen, Lin 2005, whose
-set I_low is the support here). Columns may be float32; the gradient is float64.
+A pair step moves weight from a point j to a point i. The vertex i is the worst violator, argmin ∇ (in the simplex with the
+largest violation); its partner j, of the support, maximises (∇_j - ∇_i)²/(Q_ii + Q_jj - 2Q_ij), twice the decrease of an
+unclipped step ("WSS2" of Fan, Chen, Lin 2005, whose set I_low is the support here). Columns may be float32; the gradient is
+float64.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Points from which the algorithms on unit simplices start: the rules of ``initial``, and column generation for low rank.
 
 The problem is min f(a) = ½a'Qa + c'a over a ≥ 0 with sum 1 in each simplex; a point of the data is a variable a_i.
-`starting_point` gives the a that the user or the parameter ``initial`` asks for. `growing_set` is the start of SMO for
-matrices of low rank r, which have a solution on at most r + 1 points, so that pairs among all points and a cache of columns are
-the wrong tools. It solves the problem on a few points to a share of the present gap, drops points without weight, and adds the
-worst violators of all. This is column generation. For the smallest enclosing ball the farthest points join (Gärtner, "Fast and
-robust smallest enclosing balls", 1999, pivots by the farthest one alone). A round reads the rows of the data once. The objective
-falls from round to round, so the rounds end.
+`starting_point` gives the a that the user or the parameter ``initial`` asks for. `growing_set` is the start of SMO for matrices
+of low rank r, which have a solution on at most r + 1 points, so that pairs among all points and a cache of columns are the wrong
+tools. Each round solves the problem on a few points to a share of the present gap, drops points without weight, and adds the
+worst violators (those with the least ∇_i = (Qa + c)_i) of all. This is column generation. For the smallest enclosing ball the
+farthest points join (Gärtner, "Fast and robust smallest enclosing balls", 1999, pivots by the farthest one alone). A round reads
+the rows of the data once. The objective falls from round to round, so the rounds end.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def solve_small_qp(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) 
     return iterations
 
 
-#: Value of the parameter ``initial``. ``"random20"``: the exact solution on 20 random points (Frandi et al., section 5.2.2), or
-#: on another number of them; ``"farthest"``: a random point and the one farthest from it, weights ½; ``"vertex"``: the point with
-#: the least objective alone; ``"uniform"``: equal weights.
+#: Value of the parameter ``initial``. ``"random20"``: the exact solution on 20 random points (Frandi et al., 2013, section
+#: 5.2.2), or on another number of them; ``"farthest"``: a random point and the one farthest from it, weights ½; ``"vertex"``: the
+#: point with the least objective alone; ``"uniform"``: equal weights.
 StartRule: TypeAlias = str
 # exempt (text): the number in the option initial="random20"
 _RANDOM = re.compile(r"random([1-9]\d*)")
@@ -150,7 +150,7 @@ _SHARE_OF_GAP, _SHARE_OF_TOL, _PAIRS = 1e-2, 0.1, 20_000
 
 
 def growing_set_applies(view: SimplexQP) -> bool:
-    """Return whether the start is worth a try: one simplex, many points, a low rank."""
+    """Return whether `growing_set` is worth a try: one simplex, many points, a matrix Q of low rank."""
     rank = view.gram.rank_bound
     return view.simplices == 1 and view.n >= max(_POINTS_FROM, _POINTS_EACH * rank) and rank <= _RANK_LIMIT
 
@@ -158,9 +158,9 @@ def growing_set_applies(view: SimplexQP) -> bool:
 def growing_set(
     view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float
 ) -> Generator[FeasiblePoint | None, None, FeasiblePoint]:
-    """Return the point with the least gap of all rounds; they end at a gap of tol·|f|/2, or when they no longer help.
+    """Return the point with the least gap of all rounds from ``a``; they end at a gap of tol·|f|/2, or when they no longer help.
 
-    Yields after each round, every sixteenth time with the best point. ``gradient`` is exact at the given point.
+    Yields after each round, every sixteenth time the best point, else None. ``gradient`` is Qa + c in float64 from the data.
     """
     points = np.flatnonzero(a)
     weights, slopes = a[points], gradient.copy()

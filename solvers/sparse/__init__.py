@@ -1,7 +1,7 @@
 """The exact solver `sparse-bb` of linear classifiers with few coefficients: its options, and bounds reused along a path of k.
 
 It solves min Σ_i c_i ℓ(a_i'w) + Σ_j q_j w_j²/2 + π_j 1{w_j ≠ 0} over l ≤ w ≤ u with at most k counted coefficients that are not
-0, for a hinge, squared hinge or logistic loss ℓ.
+0 (all but a free intercept count), for a hinge, squared hinge or logistic loss ℓ and rows a_i = y_i x_i.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class SparseBB(ExactSearch[SparseProblem]):
     more than the incumbent. Where its bound is weak, other dual points exclude features from having the largest coefficient,
     and a node in which no feature can have it is closed. Incumbents come from rounding, exact refits and swaps.
 
-    Parameters as in `ExactSearch`, ``proof``, ``checkpoint``, ``cluster``, and:
-
     Parameters
     ----------
+    proof, checkpoint, cluster
+        Path of a proof log, path of a file that saves the search, and remote workers, as in `ExactSearch`.
     earlier : sequence of (Margin, Result) or (Margin, path of a proof log), optional
-        Solved problems that differ in k alone, as `path` states them. Their bounds count if the result was judged in this process
-        or its log is valid; not with ``proof``, whose log has none of them.
+        Solved problems that differ in k alone, as `path` passes them on. Their bounds count if the result was certified in this
+        process or its log is valid. With ``proof`` they do not count, since the new log could not prove them.
     """
 
     earlier: object = ()
@@ -70,7 +70,7 @@ class SparseBB(ExactSearch[SparseProblem]):
         object.__setattr__(self, "earlier", solved_pairs(self.earlier))
 
     def rule(self) -> type[BoundingRule[SparseProblem]]:
-        """Return the class of the bounding rule."""
+        """Return `SparseRule`, which bounds and splits the nodes."""
         from .search import SparseRule
 
         return SparseRule

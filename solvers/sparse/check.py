@@ -1,16 +1,16 @@
 """An independent checker of the proof logs of `sparse-bb`: it shares no code with the search and trusts the data alone.
 
 The problem is min Σ_i c_i ℓ(a_i'w) + Σ_j q_j w_j²/2 + π_j 1{w_j ≠ 0} over l ≤ w ≤ u with at most k counted coefficients that are
-not 0. A node is a set I of features that may be used and count, and a set O that are 0. For any α that is feasible for the
-losses' conjugates ℓ* and v = Σ α_i a_i, each point of the node costs at least
+not 0 (all but a free intercept count), a_i = y_i x_i. A node is a set I of features that may be used and count, and a set O that
+are 0. For any α that is feasible for the losses' conjugates ℓ* and v = Σ α_i a_i, each point of the node costs at least
 
     -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
 
 g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, and g_0 alike for a free intercept: Fenchel's inequality for each loss and
-each coefficient. A record holds several α of one node. The first may decide features: j in ``outside`` requires that the node
-with j in I costs at least the claimed bound, j in ``inside`` that it does so with j in O. Then the node is split into "j in I"
-and "j in O", stays open, or is closed. A node inherits the bounds of those that it is part of; each one that is not split must
-reach the claim.
+each coefficient. A record is the log's line of one node and holds several α. The first may decide features: j in ``outside``
+requires that the node with j in I costs at least the claimed bound, j in ``inside`` that it does so with j in O. Then the node is
+split into "j in I" and "j in O", stays open, or is closed. A node inherits the bounds of those that it is part of; each one that
+is not split must reach the claim.
 
 Each α of a record may also bound the largest coefficient of the node with the decided features. ``largest`` holds the place of an
 α among the record's, a code, 2 j for "w_j is the largest coefficient in size and positive" and 2 j + 1 for negative, and two
@@ -63,9 +63,9 @@ _UNIT = 2.0**-53
 
 @dataclass(frozen=True, eq=False)
 class LoggedSparseProblem:
-    """A sparse problem that a log or a model states, without points of cost 0."""
+    """A sparse problem that a log or a model states."""
 
-    problem: SparseProblem  #: the problem
+    problem: SparseProblem  #: the problem without its points of cost 0
 
     @property
     def digest(self) -> str:
@@ -185,7 +185,7 @@ class LargestCoefficientBound:
         return math.fsum(terms) - error, math.fsum(terms) + error
 
     def excludes(self, low: float, high: float, bound: float) -> bool:
-        """Return True if φ reaches the bound for every t ≥ 0 outside the open interval from ``low`` to ``high``."""
+        """Return True if φ reaches ``bound`` for every t ≥ 0 outside the open interval from ``low`` to ``high``."""
         if low == high:  # for every t, since φ is q-strongly convex
             steepest = max(map(abs, self.slope(low)))
             if sum_down(np.array([self.value(low), -steepest * steepest / self.q])) >= bound:
@@ -199,7 +199,10 @@ _OpenNode: TypeAlias = "tuple[Any, float, FloatArray] | None"
 
 
 class SparseRules(NodeRules[_OpenNode]):
-    """The rules by which a record of the log proves a node: its α bound the node, its children and its largest coefficient."""
+    """The rules by which a record of the log proves a node: its α bound the node, its children and its largest coefficient.
+
+    ``bound`` is the lower bound that the log claims.
+    """
 
     def __init__(self, problem: SparseProblem, bound: float) -> None:
         self._counted, self._bound = problem.counted, bound

@@ -1,9 +1,9 @@
 """Lower bounds of the nodes of `sparse-bb` from dual points: of a node, of its children, and of the largest coefficient.
 
 The problem is min Σ_i c_i ℓ(a_i'w) + Σ_j q_j w_j²/2 + π_j 1{w_j ≠ 0} over l ≤ w ≤ u with at most k counted coefficients that are
-not 0. A dual point is a multiplier α_i of each loss, ℓ* the loss's conjugate. With v = Σ α_i a_i and g_j = sup {v_j w - q_j w²/2
-: l_j ≤ w ≤ u_j} - π_j, every w whose coefficients of the set I count as used (pay π_j and a place of the k) and whose
-coefficients of the set O are 0 costs at least
+not 0 (all but a free intercept count), a_i = y_i x_i. A dual point is a multiplier α_i of each loss, ℓ* the loss's conjugate.
+With v = Σ α_i a_i and g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, every w whose coefficients of the set I count as used
+(pay π_j and a place of the k) and whose coefficients of the set O are 0 costs at least
 
     -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
 
@@ -147,6 +147,8 @@ def largest_coefficient_interval(
 
     Parameters
     ----------
+    problem, gains, state
+        The problem, the terms of a dual point's bound, and the node.
     code : int
         The largest coefficient: 2 j for a positive w_j, 2 j + 1 for a negative one; feature j is not `OUT`.
     cut : float

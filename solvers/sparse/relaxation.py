@@ -2,9 +2,11 @@
 
     min  Σ_j q_j w_j²/(2 z_j) + π_j z_j + Σ_i c_i ℓ(a_i'w)   over   l_j z_j ≤ w_j ≤ u_j z_j,   0 ≤ z ≤ 1,   Σ z_j ≤ k,
 
-where z_j relaxes the indicator of w_j ≠ 0, and z_j = 1 for features that the node has in the support. All inequalities are
-linear, so that iterates stay feasible; each step eliminates the points, whose multipliers are α, and z. The multipliers of every
-iterate are feasible for the dual (`solvers.sparse.dual`), so that a step may be the last one.
+where z_j relaxes the indicator of w_j ≠ 0, and z_j = 1 for features that the node has in the support. The costs are c_i, ℓ is the
+loss, a_i = y_i x_i, and π_j is the price of w_j ≠ 0. A hinge loss is ξ_i (squared: ξ_i²) over ξ_i ≥ 1 - a_i'w, ξ_i ≥ 0. H is the
+Hessian of a Newton step Δ, which the barrier of all inequalities enters. These are linear, so that iterates stay feasible; each
+step eliminates the points, whose multipliers are α, and z. The multipliers of every iterate are feasible for the dual
+(`solvers.sparse.dual`), so that a step may be the last one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The bounding rule of `sparse-bb`: how a node is bounded, split, and rounded to an incumbent.
 
-The problem is min Σ_i c_i ℓ(a_i'w) + Σ_j q_j w_j²/2 + π_j 1{w_j ≠ 0} with at most k counted coefficients that are not 0. The
-relaxation has an indicator z_j in [0, 1] of each w_j (`solvers.sparse.relaxation`); a dual point gives a lower bound and the gain
-of each feature, by which it lowers that bound (`solvers.sparse.dual`).
+The problem is min Σ_i c_i ℓ(a_i'w) + Σ_j q_j w_j²/2 + π_j 1{w_j ≠ 0} over l ≤ w ≤ u with at most k counted coefficients that are
+not 0 (all but a free intercept count), a_i = y_i x_i. The tree search is `solvers.exact.search.TreeSearch`. The relaxation has an
+indicator z_j in [0, 1] of each w_j (`solvers.sparse.relaxation`); a dual point gives a lower bound and the gain of each feature,
+by which it lowers that bound (`solvers.sparse.dual`).
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class SparseRule(BoundingRule[SparseProblem]):
     Parameters
     ----------
     problem : SparseProblem
-        All costs positive.
+        The problem, all costs c_i positive.
     """
 
     format, version = FORMAT, VERSION

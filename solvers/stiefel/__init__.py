@@ -3,7 +3,7 @@
 H is symmetric n × n, E and P are n × d. The solvers are generalised power iteration, the same with momentum, Barzilai-Borwein
 steps, and the package pymanopt; all look for a stationary point. The relative Riemannian gradient is the norm of the gradient of
 f on the manifold over max(1, ||G||), G = 2(HP + E). Training of NPSVC++ (Zhang, Lai, Zhou and Liang, 2024) solves such a problem
-in every iteration, (19) there.
+in every iteration, (19) there. The *polar factor* of a matrix is the nearest one with orthonormal columns.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class StiefelState:
     residual: float = float("inf")  #: relative Riemannian gradient at P
     steps: int = 0  #: steps so far
     step: str = ""  #: kind of the last step, for the trace
-    shift: float = 0.0  #: α of the power iterations
+    shift: float = 0.0  #: α in the steps P ← polar(HP + αP + E) of the power iterations
     # momentum
     previous: FloatArray | None = None  #: point before the last step
     previous_HP: FloatArray | None = None  #: its product with H

@@ -1,9 +1,11 @@
 """The algorithm class of `zero-one-bb`, the exact solver of the 0-1-loss SVM: it schedules heuristic, engines and proof logs.
 
 The problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, a_i = y_i x_i. The driver of all algorithms
-(`solvers.interface.algorithm`) calls `ZeroOneBB` in slices of time. `ZeroOneBB` chooses the *engine*: a tree search over boxes of
-w, or on norm-conflicts (sets of points of which no w below the cutoff keeps all), or a portfolio of both. The primal heuristic
-runs before each slice.
+(`solvers.interface.algorithm`) calls `ZeroOneBB.advance` for some seconds at a time. `ZeroOneBB` chooses the *engine*: a tree
+search over boxes of w, or on norm-conflicts (sets of points of which no w below the cutoff keeps all), or a portfolio of both. An
+engine works in *slices* of a number of nodes, between which the primal heuristic runs. *Effort* is work counted by operations,
+about nanoseconds, by which engines take turns, so that runs repeat. A proof log *cites* the logs of other problems if its bound
+follows from theirs.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ class ZeroOneState:
     options: Options  #: options of the run
     rng: np.random.Generator  #: random generator of the heuristic
     engine_name: str  #: "boxes" or "conflicts": the engine that begins
-    heuristic: Heuristic | None = None  #: None without rows
+    heuristic: Heuristic | None = None  #: None if no a_i differs from 0
     engine: Engine | None = None  #: None before the first slice
     earlier_nodes: int = 0  #: nodes of engines that have been replaced
     earlier_effort: float = 0.0  #: effort of engines that have been replaced
@@ -82,7 +84,7 @@ class ZeroOneState:
 
     @property
     def hinge_violations(self) -> FloatArray:
-        """Hinge loss of every reduced point (m,): the conflict engine's branching priorities."""
+        """Hinge loss of every point (m,), equal points counted once: the conflict engine's branching priorities."""
         return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.hinge_violations
 
     @property

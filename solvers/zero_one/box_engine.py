@@ -1,8 +1,10 @@
 """The box engine of the exact 0-1 solver, for few features: best-first branch and bound over boxes of w, and its checkpoints.
 
 The problem is min f(w) = Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, in reduced coordinates (`solvers.zero_one.reduced`).
-A point is *kept* if its margin is at least 1, else *violated*. Pairs of points that no w of a box keeps both, and a hinge
-relaxation, bound f on the box; the compiled loops are `solvers.zero_one.loops.box_search`.
+A point is *kept* if its margin is at least 1, else *violated*, and free while neither is decided. Pairs of points that no w of a
+box keeps both, and a hinge relaxation, bound f on the box; the compiled loops are `solvers.zero_one.loops.box_search`. Their rows
+are *relaxed*: divided by a threshold slightly below 1, so that rounding excludes no solution. A *leaf* is a node without free
+points; a *candidate* is a w that may improve the incumbent. Bounds are in units of the reduced problem unless "original".
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ class BoxSearchData:
     reduced: ReducedZeroOneProblem  #: the problem in reduced coordinates
     upper: float  #: value of the incumbent at the start of the search, in units of the reduced problem
     data: BoxData  #: the problem as the compiled loops read it
-    leaf_rows: Any  #: the rows with their thresholds, for the hard-margin problems of leaves
+    leaf_rows: Any  #: `ConflictRows`: rows and thresholds, for the least norm that keeps a leaf's kept points
 
     @classmethod
     def of(cls, reduced: ReducedZeroOneProblem, upper: float) -> BoxSearchData:
@@ -96,7 +98,7 @@ class BoxLog(Protocol):
 
     def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
         """Write the multipliers of ``active`` (rows, multipliers and points of `ActiveSet`), which prove a squared norm of
-        ``target`` for the last node, a leaf; ``tau`` are the thresholds of its rows.
+        ``target`` for the last node, a leaf; ``tau`` are the thresholds of the rows.
         """
 
 

@@ -1,10 +1,11 @@
 """Proof log of the box engine: the tree, with the multipliers that bound each node, for the checker in `solvers.zero_one.check`.
 
-Each line is a JSON object: the problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the coordinates; then every node
-with its parent, its rounds and its split; then the claimed bound and the incumbent; last the seal (`solvers.exact.log_file`).
-A *round* is one relaxation of a node, the list [points, states, α, pairs, prices] with the points' dual multipliers α; the
-factor θ on the losses follows if it is not 1. A *pair* is two points that no w of the box keeps both; both pay its price. JSON
-holds floats exactly. `write_citing_log` writes a log whose bound follows from other logs.
+Each line is a JSON object: the problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the coordinates; then every node with
+its parent, its rounds and its split; then the claimed bound and the incumbent; last the seal (`solvers.exact.log_file`). A
+*round* is one relaxation of a node, the list [points, states, α, pairs, prices] with the points' dual multipliers α; the factor θ
+on the losses follows if it is not 1. A *pair* is two points that no w of the box keeps both; both pay its price. JSON holds
+floats exactly. States are -1 free, 0 kept (a margin of at least 1), 1 violated. `write_citing_log` writes a log whose bound
+follows from other logs.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ class BoxRecords:
     def append_events(self, log: FloatArray) -> None:
         """Add events that the compiled loops have recorded: numbers, the first of which is the kind of the event.
 
-        The kinds are 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count, (point, point,
-        price)...; 4 node, θ. Event 1 ends a round. The pairs of 3 and the θ of 4 belong to the round that the next event 1 ends;
-        pairs without such an event are two kept points that exclude each other, which empties the node.
+        The kinds are 0 node, parent, side (which child, 0 or 1); 1 node, count, (point, state, α)...; 2 node, split (a
+        coordinate, or -1 - point), mid (where the coordinate is split); 3 node, count, (point, point, price)...; 4 node, θ. Event
+        1 ends a round. The pairs of 3 and the θ of 4 belong to the round that the next event 1 ends; pairs without such an event
+        are two kept points that exclude each other, which empties the node.
         """
         start = 0
         while start < len(log):
@@ -100,9 +102,9 @@ class BoxRecords:
     def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
         """Add the multipliers that close the current node, a leaf: they prove a squared norm of ``target``.
 
-        ``active`` is the `ActiveSet` of the leaf's hard-margin problem, with multipliers u of constraints g'w ≥ 1; ``tau`` are
-        the thresholds of the rows. α = 2t u proves 2tΣu - t²||v||² with v = Σ u g: the most at t = Σu/||v||², and any number if
-        v = 0.
+        ``active`` is the `ActiveSet` of the least norm that keeps the leaf's kept points, with multipliers u of constraints g'w ≥
+        1; ``tau`` are the thresholds, slightly below 1, by which rows are divided. α = 2t u proves 2tΣu - t²||v||² with v = Σ u
+        g: the most at t = Σu/||v||², and any number if v = 0.
         """
         q = int(active.count[0])
         u, g = active.u[:q], active.g[:q]
@@ -121,7 +123,7 @@ class BoxRecords:
 
 
 def log_header(problem: ZeroOneProblem, version: int, kind: str) -> dict[str, Any]:
-    """Return the first record of a log: its format, version, kind (such as "boxes" or "conflicts") and problem."""
+    """Return the first record of a log: its format, version, ``kind`` ("boxes", "conflicts", "budget", "cited") and problem."""
     return {
         "format": "marginopt-zero-one-proof", "version": version, "kind": kind, "A": problem.A.tolist(),
         "weights": problem.weights.tolist(), "penalised": problem.penalised.tolist(),

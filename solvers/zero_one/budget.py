@@ -54,16 +54,17 @@ class _Node:
 class BudgetSearch:
     """Branch and bound on norm-conflicts for the least norm with at most k points violated, which can stop and resume.
 
-    A node has deleted points (r deletions of the budget remain), kept points and free points. Solutions of interest have a
-    squared norm below the cutoff, and each of them deletes a point of every conflict at the cutoff. So a node is empty if
-    disjoint conflicts (points counted by their multiplicity) need more than r deletions, or if a conflict has no free point. If a
-    conflict has a single free point, that point is deleted. Otherwise a point is deleted in one child and kept in the other.
+    A node has deleted points, which its solutions violate (r deletions of the budget remain), kept points and free points.
+    Solutions of interest have a squared norm below the cutoff, and each of them deletes a point of every conflict at the cutoff.
+    So a node is empty if disjoint conflicts (points counted by their multiplicity) need more than r deletions, or if a conflict
+    has no free point. If a conflict has a single free point, that point is deleted. Otherwise a point is deleted in one child and
+    kept in the other.
 
     Parameters
     ----------
     node_prover : NodeProver
-        Processor of nodes. Its weights are the multiplicities of the reduced points, its budget is k less the number of points
-        that every w violates.
+        Processor of nodes. Its weights are the multiplicities of the reduced points (equal points merged), its budget is k less
+        the number of points that every w violates.
     points : int
         Number of reduced points m.
     improve_cutoff : callable
@@ -197,7 +198,7 @@ class BudgetState:
     tol: float  #: relative gap at which the run ends
     rng: np.random.Generator  #: random generator of the λ problems
     max_norm: float  #: largest squared norm of interest
-    high: BudgetPoint  #: the point of the hull's current edge with more than k violations
+    high: BudgetPoint  #: of the hull's current edge, the end with more than k violations
     best: BudgetPoint | None = None  #: the feasible point of least norm
     lower_bound: float = 0.0  #: proved lower bound of the squared norm
     lam: float = 0.0  #: λ of the current λ problem

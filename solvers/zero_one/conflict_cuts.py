@@ -2,8 +2,8 @@
 
 `ConflictCuts.separate` finds such sets at the relaxation of a node, by the compiled loops of the exact 0-1 solver.
 
-The problem is min Σ_j d_j w_j² + Σ_i λ_i z_i with z_i = 1 if the margin of point i is violated (`models.views.ZeroOneProblem`).
-For a set S of points let
+The problem is min Σ_j d_j w_j² + Σ_i λ_i z_i with d_j = 1 for a penalised weight, 0 for a free intercept, and z_i = 1 if the
+margin of point i is violated, a_i'w < 1 with a_i = y_i x_i. Else the point is *kept*. For a set S of points let
 
     ν(S) = min Σ_j d_j w_j²  subject to  a_i'w ≥ 1 for i in S    (∞ if S cannot be kept).
 
@@ -79,7 +79,8 @@ class ConflictCuts:
     def separate(self, z: FloatArray, incumbent_value: float) -> list[IntArray]:
         """Return sets of points whose cuts the relaxation's ``z`` violates.
 
-        ``incumbent_value`` is the objective of a known solution, ∞ without one. w = 0 (with b = ±1) is always known.
+        Each set holds indices of points. ``incumbent_value`` is the objective of a known solution, ∞ without one. w = 0 (with b =
+        ±1) is always known.
         """
         from .loops.active_set import minimise_norm
         from .loops.conflict_records import CONFLICT, empty_active_set, empty_dual_workspace

@@ -2,8 +2,9 @@
 
 The problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, in reduced coordinates (`solvers.zero_one.reduced`). A
 *norm-conflict* is a set of points of which no w below the cutoff keeps all, a_i'w ≥ 1. A node has kept, free and *deleted*
-points; its solutions violate the deleted ones. The search runs in passes towards rising targets. The same depth-first search
-explores large neighbourhoods of the incumbent for the primal heuristic.
+points; its solutions violate the deleted ones. The search runs in *passes*: each proves a rising *target* as a lower bound or
+finds a better w. The same depth-first search explores large neighbourhoods of the incumbent (some points fixed) for the primal
+heuristic. A free intercept is first a *stretched* coordinate, scaled so that its square is a small part of the norm.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class NodeRate:
 NODES_PER_ROUND, _WORK_PER_ROUND = 100, 1_250_000
 #: Largest number of points in the conflict lists of all levels, 16 MB. A conflict that is not stored is searched for again.
 LISTED_POINTS = 4_000_000
-#: Names of the counters that are reported, and their fields in `loops.conflict_search.STACK_SCALARS`.
+#: Names of the counters that are reported (`DepthFirstSearch.counts`), and their fields in `loops.conflict_search.STACK_SCALARS`.
 COUNTERS = {
     "nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced", "probes": "probes",
 }  # fmt: skip
@@ -82,7 +83,7 @@ class DepthFirstSearch:
     Parameters
     ----------
     rows, exact : ConflictRows
-        The points with the intercept as a stretched coordinate, and without it.
+        The points with the intercept as a stretched coordinate, and without it (pairs of points then eliminate the intercept).
     weights : ndarray (n,)
         Costs of deleting the points.
     branching_priority : ndarray (n,)
@@ -167,7 +168,9 @@ class DepthFirstSearch:
         return float(self.stack.bound[: level + 1].min()) if level >= 0 else math.inf
 
     def counts(self) -> dict[str, int]:
-        """Return the counts of nodes, hard-margin solves, conflicts, forced deletions and probed children."""
+        """Return the counts of nodes, of least-norm problems solved, of conflicts found, of deletions of a conflict's only free
+        point, and of children processed for strong branching, by the names in `COUNTERS`.
+        """
         return {name: int(self.stack.scalars[field]) for name, field in COUNTERS.items()}
 
     def take_open_nodes(self) -> list[ConflictNode]:
@@ -427,7 +430,7 @@ class ConflictEngine(Engine):
         return len(self._heap) + sum(dive.running for dive in self._dives)
 
     def statistics(self) -> dict[str, float]:
-        """Return the counts of hard-margin solves, conflicts, forced deletions and probed children."""
+        """Return the counts of `DepthFirstSearch.counts` but the nodes, summed over the threads."""
         counts = [dive.counts() for dive in self._dives]
         return {name: sum(count[name] for count in counts) for name in COUNTERS if name != "nodes"}
 

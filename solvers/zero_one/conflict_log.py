@@ -8,9 +8,9 @@ The problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or the least n
 points is a *conflict* at T if no w with ||w||² < T keeps all of it (margins of at least 1), so that each w of a smaller norm
 violates one of its points. Conflicts are written with multipliers that are integers if those prove enough; nodes refer to them.
 In a node points are kept, free or *deleted*: violated by its solutions. A node proves by packing conflicts that solutions of
-interest delete points of cost at least e among the free ones, deletes a point that is the only free one of a conflict, and ends
-with a conflict of kept points or branches on a point. The compiled part is `solvers.zero_one.loops.conflict_proof.prove_node`;
-``docs/explanation/zero-one-bb.md`` has the rules.
+interest delete points of cost at least e (``extra``) among the free ones, deletes a point that is the only free one of a
+conflict, and ends with a conflict of kept points or branches on a point. The compiled part is
+`solvers.zero_one.loops.conflict_proof.prove_node`; ``docs/explanation/zero-one-bb.md`` has the rules.
 
 The node of the least bound is next, so that a search that a limit ends still proves the least bound of its open nodes.
 """
@@ -85,10 +85,10 @@ class NodeProver:
         self._workspace, self.record = empty_workspace(n, self.width, self._exact.a.shape[1]), _empty_record(n, self.width)
 
     def prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
-        """Process a node at a cutoff by `prove_node`, and return its code: a branching point, or PROVED or OPEN_LEAF.
+        """Process a node at a cutoff by `prove_node`, and return its code: a branching point (≥ 0), PROVED or OPEN_LEAF.
 
-        The states of the points, the cost of further deletions (1,) and the active set of the kept points, ``start``, are updated
-        in place.
+        OPEN_LEAF: the node is not proved, and has no branching point. The states of the points, the cost of further deletions
+        (1,) and the active set of the kept points, ``start``, are updated in place.
         """
         from .loops.conflict_proof import prove_node
 

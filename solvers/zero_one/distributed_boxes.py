@@ -1,5 +1,6 @@
 """The box search of `zero-one-bb` with remote workers: this process keeps the pool of open nodes and dispatches subproblems.
 
+The problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}; a node is a box of w with the points that it leaves undecided.
 The search begins in this process while the workers load their code. When the first worker is ready, the open nodes become the
 pool. Every worker receives a few nodes with the least bounds, the incumbent and a time limit, and returns the nodes that remain
 open. These are divided anew, with better incumbents, so that idle workers soon take over work of busy ones; time limits are short
@@ -115,8 +116,8 @@ def solve_subproblem(task: BoxSubproblem, threads: int | None) -> BoxSubproblemR
     )  # fmt: skip
 
 
-#: Nodes, or effort (about nanoseconds), of the local search after which nodes are dispatched even if no worker is ready. Easy
-#: problems finish earlier, without waiting for workers that load compiled code.
+#: Nodes, or effort (counted work, about nanoseconds), of the local search after which nodes are dispatched even if no worker is
+#: ready. Easy problems finish earlier, without waiting for workers that load compiled code.
 DISPATCH_NODES, DISPATCH_EFFORT = 1500, 1e9
 #: Nodes, or effort, after which the workers begin to load their code; shorter searches need no workers.
 PRELOAD_NODES, PRELOAD_EFFORT = 50, 1e7

@@ -1,4 +1,8 @@
-"""The conflict search of `zero-one-bb` with remote workers: each pass begins here, and its open nodes become subproblems."""
+"""The conflict search of `zero-one-bb` with remote workers: each pass begins here, and its open nodes become subproblems.
+
+The problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}. The tree search branches on norm-conflicts: sets of points of which
+no w below the cutoff keeps all, a_i'w ≥ 1. It runs in *passes*, each of which proves a rising *target* as a lower bound.
+"""
 
 from __future__ import annotations
 

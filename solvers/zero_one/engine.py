@@ -1,6 +1,8 @@
 """Base class of the exact 0-1 solver's tree searches, `Engine`, and `Portfolio`, which runs two of them in turn on one problem.
 
-An engine always has a valid lower bound. It runs in slices between which the primal heuristic and other engines may run.
+The problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, in reduced coordinates and units (`solvers.zero_one.reduced`). An
+engine always has a valid lower bound. It runs in slices between which the primal heuristic and other engines may run. *Effort* is
+counted work, about nanoseconds, independent of the clock.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ class SharedState:
 
     @property
     def upper(self) -> float:
-        """The incumbent's value less the cost of the zero rows, in units of the reduced problem."""
+        """The incumbent's value less the cost of the rows a_i = 0, which every w violates, in units of the reduced problem."""
         return (self.incumbent.value - self.reduced.constant) / self.reduced.unit
 
     @property

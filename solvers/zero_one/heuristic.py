@@ -166,7 +166,9 @@ def _line_minima(
 
 
 def hinge_path(reduced: ReducedZeroOneProblem, deadline: float = math.inf) -> FloatArray:
-    """Return starting points (5, k): minimisers of the hinge problems with slopes λ_i/(1 - l), l in {0, -1, -3, -10, -30}.
+    """Return starting points (5, k), minimisers of hinge problems: the loss of a point reaches its cost λ_i at the margin l.
+
+    Its slope is λ_i/(1 - l), for l = 0, -1, -3, -10, -30 in turn.
 
     If the next solve would end after ``deadline``, a value of ``time.perf_counter``, the last point is repeated instead.
     """

@@ -1,6 +1,8 @@
 """Open nodes of the box search of `zero-one-bb` in two forms: `BoxPool` for the compiled loops, and `OpenNodes` for exchange.
 
-Files, workers and other pools read and write `OpenNodes`. Pools are created, enlarged and read here.
+Files, workers and other pools read and write `OpenNodes`. Pools are created, enlarged and read here. A node is a box of w with
+the points that it leaves undecided: a point is kept if its margin g_i'w is at least 1, else violated. A pool has a *record* for
+each branched node, and *pages* for the undecided points.
 """
 
 from __future__ import annotations

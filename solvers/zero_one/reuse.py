@@ -42,7 +42,10 @@ class SolvedProblem:
 
     @classmethod
     def of(cls, model: Model, evidence: Result | str | Path) -> SolvedProblem:
-        """Return the record of a solved model with a λ. A bound that is not proved is ignored (`solvers.exact.options`)."""
+        """Return a solved model with a λ, and its bound and classifier from a result, or its bound from the path of a log.
+
+        A bound that is not proved is ignored (`solvers.exact.options`).
+        """
         view = model.view(ZeroOneProblem)
         if view is None:
             raise InputError(

@@ -70,7 +70,7 @@ def _loaded_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
 
 
 def cached_njit(fastmath: Set[str]) -> Callable[[F], F]:
-    """Return a decorator that compiles a loop with these fast-math flags and caches its code on disk."""
+    """Return a decorator that compiles a loop with these LLVM fast-math flags, such as "reassoc", and caches its code on disk."""
 
     def compiled(function: F) -> F:
         njit: Any = nb.njit

@@ -23,7 +23,7 @@ from .solvers.solve import solve
 def warm_up(*names: str) -> dict[str, float]:
     """Compile the loops of these solvers (all, without names) and keep them on disk, as their first runs would.
 
-    The smallest `example_models` are solved, one for each structure a solver reads, with each `Algorithm.compiled_variants`.
+    Each solver solves its `example_models`, once for each of `Algorithm.compiled_variants`, the options that need other code.
 
     Parameters
     ----------
@@ -70,7 +70,10 @@ def _warm(solver: Algorithm[Any, Any]) -> float:
 
 
 def example_models(solver: Algorithm[Any, Any]) -> list[Model]:
-    """Return a small model for each structural view that the solver reads, from formulations' examples and the models below."""
+    """Return a small model for each *view* that the solver reads, from the formulations' examples and three more models.
+
+    A view is a problem structure, such as `ZeroOneProblem`, in which a solver takes a model; each has compiled loops of its own.
+    """
     models: dict[type, Model] = {}
     for state in (*(info.example for info in all_formulations().values()), _few_features, _risk_score, _sparse_ramp):
         if len(models) == len(solver.info.views):

@@ -1,4 +1,4 @@
-"""Names of features, classes and points of a data set, and X and y as arrays, from an `Instance` or a data frame.
+"""Names of features, classes and points of a data set, and X and y as arrays, from an `Instance` or a pandas or polars frame.
 
 Formulations and estimators call `labelled_arrays` for X, which may be labelled data or a data frame in place of an array.
 """
@@ -127,6 +127,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     Parameters
     ----------
     X : object
+        Labelled data, a data frame of features, or something else, such as an array.
     y : array_like or None
         Labels of a frame's rows, coded by `label_codes`; None for labelled data, which hold their labels, and if no labels are
         needed.

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from .errors import MissingPackageError
 
-#: The optimum that a bound is about: the bound of a maximum is an upper one, that of a minimum a lower one.
+#: The kind of the optimum that a bound is about: upper bounds are of a maximum, lower bounds of a minimum.
 Sense: TypeAlias = Literal["maximum", "minimum"]
 
 #: Characters that a terminal obeys: control characters but tab and line feed, and changes of the writing direction.
@@ -39,7 +39,7 @@ def sanitise(text: str) -> str:
 
 
 def bound_text(bound: float, sense: Sense, digits: int = 4) -> str:
-    """Return a bound as text of so many digits, rounded up if it bounds a maximum and down if it bounds a minimum."""
+    """Return a bound as text with ``digits`` significant digits, rounded up if it bounds a maximum, down if a minimum."""
     if not math.isfinite(bound):
         return f"{bound:g}"
     rounding = decimal.ROUND_CEILING if sense == "maximum" else decimal.ROUND_FLOOR

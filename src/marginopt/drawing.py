@@ -31,7 +31,7 @@ _DARK = {
 
 
 def with_dark_scheme(svg: str) -> str:
-    """Return an SVG of `_shorten_svg` with CSS rules that change its colours where the reader prefers a dark colour scheme.
+    """Return the SVG of a `Picture` with CSS rules that change its colours where the reader prefers a dark colour scheme.
 
     Markers are in shadow trees, where no rule with an ancestor matches. So the rules name a colour alone, in the spelling of
     `_shorten_svg`, which other pictures on a page do not have. An SVG that has the rules is returned unchanged.
@@ -166,7 +166,7 @@ class Picture:
 
 
 def colour_of(k: int) -> str:
-    """Return the colour of the k-th curve; colours repeat after `COLOURS`."""
+    """Return the colour of the k-th curve (k ≥ 0); after the seven `COLOURS` they repeat."""
     return COLOURS[k % len(COLOURS)]
 
 
@@ -186,7 +186,7 @@ def literal_text(text: object) -> str:
 
 
 def new_axes(size: tuple[float, float], projection: str | None = None) -> Any:
-    """Return the axes of a new pyplot figure, for drawing functions that are given none."""
+    """Return the axes ("polar", "3d" or plain) of a new pyplot figure of this size in inches, for callers without axes."""
     import matplotlib.pyplot as plt
 
     kind = {} if projection is None else {"projection": projection}

@@ -44,6 +44,7 @@ def count_text(count: int, noun: str, plural: str = "", spec: str = "") -> str:
     Parameters
     ----------
     count : int
+        The number of things.
     noun : str
         The noun in the singular.
     plural : str
@@ -55,14 +56,14 @@ def count_text(count: int, noun: str, plural: str = "", spec: str = "") -> str:
 
 
 def checked_return(value: T, kind: type[Any] | tuple[type[Any], ...], method: str, owner: str) -> T:
-    """Return what a method of an extension returned.
+    """Check the type of the value that a method of an extension returned, and return the value.
 
     Parameters
     ----------
     value : object
-        What it returned.
+        The value that the method returned.
     kind : type or tuple of type
-        What it must return.
+        The type that it must have.
     method, owner : str
         Names of the method and of the solver, formulation or relaxation that has it.
 
@@ -233,7 +234,7 @@ class UnsupportedModelError(InputError):
 
 
 class ExportError(InputError):
-    """A form that the requested file format or modelling layer cannot represent."""
+    """A program (a model's standard form) that the requested file format or modelling layer cannot represent."""
 
 
 class MissingPackageError(MarginoptError, ImportError):

@@ -5,11 +5,11 @@ A package declares each extension in its ``pyproject.toml``, as an entry point u
     [project.entry-points."marginopt.solvers"]
     nearest = "my_package.nearest:SOLVER"
 
-A session calls ``marginopt.register(thing)``. Both add to the `PluginRegistry` of the thing's kind. The lookups of solvers,
-formulations, relaxations and data sets search it for names that are not their own. Entry points are read at the first such
-search, and a package is imported when one of its names is looked up. An extension that cannot be used (it fails to import, takes
-a name that exists, is not of the kind) is listed with the reason, and raises `ExtensionError` when it is looked up. Every folder
-may import this module.
+A session calls ``marginopt.register(extension)``. Both add to the `PluginRegistry` of the extension's kind. The lookups of
+solvers, formulations, relaxations and data sets search it for names that are not their own. Entry points are read at the first
+such search, and a package is imported when one of its names is looked up. An extension that cannot be used (it fails to import,
+takes a name that exists, is not of the kind) is listed with the reason, and raises `ExtensionError` when it is looked up. Every
+folder may import this module.
 """
 
 from __future__ import annotations
@@ -130,7 +130,10 @@ class PluginRegistry(Generic[T]):
         return {name: failure.reason for name, failure in self._failed.items() if name not in self._session}
 
     def add(self, extension: T, *, replace: bool = False) -> None:
-        """Register an extension for this session."""
+        """Register an extension for this session; raise InputError for a name that is taken or not in lower case.
+
+        With ``replace`` it takes the place of an extension that this session registered under the same name.
+        """
         name = self.name_of(extension)
         if not isinstance(name, str) or not name or name != name.strip().lower():
             raise InputError(
@@ -229,7 +232,7 @@ def _shown(extension: object) -> str:
 
 
 def make_package_callable(name: str, table: Callable[[], object]) -> None:
-    """Make the package ``name`` callable, so that ``marginopt.solvers()`` is ``marginopt.solvers.table()`` at a prompt.
+    """Make the package ``name`` callable; the call returns ``table()``: ``marginopt.solvers()`` is ``marginopt.solvers.table()``.
 
     Type checkers refuse to call a module, so each of these packages has ``table`` as a function too.
     """

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from .errors import DataError, WriteError
 
-#: Bytes that a compressed file, or an archive, may unpack to; the plain file is read at any size.
+#: Largest number of bytes to which a compressed file or an archive may unpack (1 GiB); plain files are read at any size.
 READ_LIMIT = 2**30
 #: Bytes to which any compressed text, and any archive of arrays, may unpack; a larger one, to this multiple of its size. Parsed
 #: text takes ten times its bytes in memory, and data sets are packed to a twentieth at most.
@@ -40,7 +40,7 @@ _TEXT, _ARRAYS, _SHARE = 2**24, 2**26, 50
 COMPRESSED = (".bz2", ".gz", ".xz")
 #: Members that an archive may have.
 _MOST_MEMBERS = 100_000
-#: Exceptions of parsers, numpy, zipfile and the decompressors on damaged files.
+#: Exceptions that parsers, numpy, zipfile and the decompressors raise on damaged files; readers turn them into `DataError`.
 READ_ERRORS: tuple[type[Exception], ...] = (
     ValueError,
     LookupError,
@@ -78,7 +78,10 @@ def describe_read_error(error: BaseException) -> str:
 
 
 def check_target(path: str | os.PathLike[str], noun: str = "the file") -> Path:
-    """Return the path; raise WriteError if no file can be written there. Callers check before a long computation."""
+    """Return the path; raise WriteError, which names the file as ``noun``, if no file can be written there.
+
+    Callers check before a long computation.
+    """
     target = _target(path)
     folder = target.parent
     if target.is_dir():
@@ -285,6 +288,7 @@ def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, np
     Parameters
     ----------
     path : str or Path
+        The file, compressed or not.
     noun : str
         The expected kind of file, for the message.
     """

@@ -1,7 +1,7 @@
 """The group ``mo.margin``: losses, regularisers, domains and restrictions, the parts of which `Margin` composes a problem.
 
-The functions `at_most`, `error_budget`, `fixed`, `keep` and `parity` make restrictions. `Assembly`, `Affine`, `AssemblyContext`,
-`FixedClassifier`, `ConvexPiece` and `Conjugate` are what methods of a part of one's own take and return.
+The functions `at_most`, `error_budget`, `fixed`, `keep` and `parity` make restrictions. The methods of a user-defined part take
+and return `Assembly`, `Affine`, `AssemblyContext`, `FixedClassifier`, `ConvexPiece` and `Conjugate`.
 
 >>> import marginopt as mo
 >>> model = mo.Margin(X, y, loss="ramp", regulariser=mo.margin.L1(0.1), subject_to=[mo.parity(groups, 0.01)])  # doctest: +SKIP

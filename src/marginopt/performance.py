@@ -1,4 +1,7 @@
-"""Performance profiles of solvers (Dolan and Moré 2002) from results of `compare` on several instances."""
+"""Performance profiles of solvers (Dolan and Moré, 2002) from results of `compare` on several instances.
+
+A profile maps a factor τ ≥ 1 to ρ_s(τ), the share of instances that solver s solves at a cost within τ times the least one.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from .solvers.compare import Comparison
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The cost of a solve that solvers are compared by.
+#: The cost of a solve by which solvers are compared: its wall seconds, or its iterations.
 Measured: TypeAlias = Literal["seconds", "iterations"]
 #: Factors of the printed table.
 _SHOWN = (1.0, 2.0, 5.0, 10.0, 100.0)

@@ -1,4 +1,8 @@
-"""Plots of fitted classifiers by matplotlib: convex hulls, decision lines, the validation path of κ, nonparallel objectives."""
+"""Plots of fitted classifiers by matplotlib: convex hulls, decision lines, the validation path of κ, nonparallel objectives.
+
+*NPSVC++* is Zhang, Lai, Zhou and Liang (2024): class l of K has a hyperplane of its own with an objective J_l, and the training
+minimises the largest ϖ_l J_l for given class weights ϖ_l.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +28,21 @@ if TYPE_CHECKING:
 
 
 def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
-    """Draw the two classes, their support vectors, the decision line and its edges; with a linear kernel also the hulls.
+    """Draw a solution of the two-hulls SVM: classes, support vectors, decision line, edges; with a linear kernel also the hulls.
 
     The area of a ring is proportional to the weight a_i, and the largest ring of each class has the same area. With the linear
     kernel the classes' convex hulls are drawn, and the points Σ_+ a_i x_i and Σ_- a_i x_i with the segment between them: the
     closest points of the hulls of (x_i, y_i e_i/√C), e_i the i-th unit vector, projected on the plane. They move to the closest
     points of the drawn hulls as C grows. With another kernel the hulls lie in feature space; only the decision line and the
-    edges of the classes are drawn, the levels ±(p* - q*)/2 of the decision function, with p* and q* of `ConvexHullsDual.edges`.
+    edges of the classes are drawn: the levels ±(p* - q*)/2 of the decision function, p* and q* the averages, weighted by a, of
+    Σ_j y_j a_j k(x_j, x_i) + y_i a_i/C over the classes +1 and -1.
 
     Parameters
     ----------
     model : ConvexHullsDual
         The model, on two features, dense or CSR.
     values : mapping
-        ``result.values``.
+        ``result.values`` of a solve of the model, with the weights ``a``.
     ax : matplotlib Axes, optional
         Where to draw; a new figure's by default.
 
@@ -362,9 +367,9 @@ _MANY = 8
 
 
 def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the objectives J_l of all classes, max ϖ_l J_l and the dual value over the outer iterations.
+    """Draw the objectives J_l of all classes, max ϖ_l J_l and the dual value over the outer iterations of a `KernelNPSVC`.
 
-    ϖ_l is the weight of class l; the picture is Figure 2 of Zhang et al. ("NPSVC++").
+    The dual value is a lower bound of max ϖ_l J_l for the current projection. The picture is Figure 2 of NPSVC++.
 
     Parameters
     ----------
@@ -412,8 +417,8 @@ def draw_objectives(
 ) -> Axes:
     """Draw every class's objective as a radar chart, one closed line for each method.
 
-    This is Figure A.4 of Zhang et al. ("NPSVC++"). Each class has its own axis from 0 at the centre to its largest value over the
-    methods at the rim, so that a line nearer to the centre is a smaller objective, whatever the scale of the class.
+    This is Figure A.4 of NPSVC++. Each class has its own axis from 0 at the centre to its largest value over the methods at the
+    rim, so that a line nearer to the centre is a smaller objective, whatever the scale of the class.
 
     Parameters
     ----------

@@ -1,4 +1,8 @@
-"""The group ``mo.proofs``: certify points and results, verify proof logs, write proofs, and audit fitted machines."""
+"""The group ``mo.proofs``: certify points and results, verify proof logs, write proofs, and audit fitted machines.
+
+`certify` and `check_point` evaluate a point, `check_proof` verifies a log, `write_vipr` and `write_proof_page` write proofs,
+`audit` bounds the error of a fitted SVM, and `halfspace_depth` proves the depth of a point in a data set.
+"""
 
 from .auditing import Audit, audit
 from .proof_page import write_proof_page

@@ -38,8 +38,10 @@ def read(
     path : str or path, or data frame of pandas or polars
         Programs: ``.lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json`` and the ``.npz`` that ``model.write`` makes. Data:
         ``.libsvm .svm .svmlight .csv .tsv .arff .parquet``, other ``.npz``. Each also with ``.bz2 .gz .xz`` behind it.
-    label, name
-        Label column and name of a data set; see `marginopt.instances.read`.
+    label : str or int, optional
+        Name or index of the column of labels; by default one named label, class, target or y, else the last.
+    name : str, optional
+        Name of the data set; by default the file's.
     missing : {"refuse", "drop", "median"}
         Treatment of empty cells in a frame, a CSV, ARFF or Parquet file: raise an error; drop their rows; fill in the column's
         median.

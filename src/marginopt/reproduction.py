@@ -1,6 +1,7 @@
 """The package of the papers' protocols, tables and figures: the folder ``reproduction`` of a clone, which no wheel contains.
 
-A submodule has one name, ``marginopt.reproduction.record``, in every process of a clone, on remote workers too.
+This module makes the folder importable as a package, so that a submodule has one name, such as ``marginopt.reproduction.record``,
+in every process of a clone, on remote workers too. In an installed package the import raises `InputError`.
 """
 
 from __future__ import annotations

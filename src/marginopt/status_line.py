@@ -120,7 +120,7 @@ class StatusLine:
 
 @contextmanager
 def announce_compilations(enabled: bool = True) -> Iterator[None]:
-    """Report long compilations on standard error within the block, also where that is a file or a pipe."""
+    """Report long compilations on standard error within the block, if ``enabled``, also where that is a file or a pipe."""
     before, StatusLine.stderr_is_read = StatusLine.stderr_is_read, StatusLine.stderr_is_read or enabled
     try:
         yield

@@ -1,4 +1,8 @@
-"""Bounds of the coefficients and margins of an optimal classifier, from which `Margin` takes valid big-M constants."""
+"""Bounds of the coefficients and margins of an optimal classifier, from which `Margin` takes valid big-M constants.
+
+`Margin` minimises R(w) + Σ_i s_i ℓ(a_i) over w in its domain: R is the regulariser, ℓ the loss, s_i ≥ 0 the weight of point i,
+and a = Aw + c are the arguments of the loss, such as the margins a_i = y_i x_i'w. Big-M constants are bounds of arguments.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +76,7 @@ class ActivityBounds:
 
 def largest_valid(valid_at: Callable[[float], bool]) -> float:
     """Return the largest objective value at which given big-M constants are valid, by bisection; infinite if they always are, 0
-    if they never are.
+    if they never are. ``valid_at`` tells whether they are valid at an objective value.
     """
     high = 1.0
     while high < _HUGE and valid_at(high):

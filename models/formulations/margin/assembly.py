@@ -158,7 +158,7 @@ class Assembly:
 
     @contextmanager
     def labelled(self, prefix: str, members: Sequence[int]) -> Iterator[None]:
-        """Prefix the labels of everything added inside the ``with`` block, whose points are the given members."""
+        """Prefix the labels of everything added inside the ``with`` block, whose point i is point ``members[i]`` of the data."""
         before = self._prefix, self._members
         self._prefix, self._members = prefix, members
         try:

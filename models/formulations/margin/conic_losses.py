@@ -1,7 +1,8 @@
 """The two conic losses of `Margin`, lower bounds of the 0-1 loss that are convex together with the regulariser.
 
-`Conic` is the loss at one γ, Proposition 1 of Cepeda, Gómez and Han, 2024 ("Conic"); `StrongestConic` is the best over all γ in
-Γ, (21). m_i is the margin y_i x_i'w of point i, c_i its cost, r_i = 1 - m_i, and r₊, r₋ are max(r, 0) and max(-r, 0).
+`Conic` is the loss at one γ ≥ 0 (n,), Proposition 1 of Cepeda, Gómez and Han, 2024 ("Conic"); `StrongestConic` is the best over
+all γ in Γ, (21). Γ, (13), has the γ for which D - Σ γ_i x_i x_i' ⪰ 0, D the curvature of the regulariser R (R(w) - w'Dw is
+convex). m_i is the margin y_i x_i'w of point i, c_i its cost, r_i = 1 - m_i, and r₊, r₋ are max(r, 0) and max(-r, 0).
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ class Conic(Loss):
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Conic:
-        """Return the loss with γ in the set Γ of these data: the given γ, which is checked, or the default."""
+        """Return the loss with γ in the set Γ of these data: the given γ, which is checked, or the default.
+
+        ``curvature`` is D, or its diagonal.
+        """
         scaled = _scale_by_curvature(dense_signed_rows(X, y), curvature)
         if self.gamma is None:
             largest = float(np.linalg.norm(scaled, 2)) ** 2 if scaled.size else 0.0
@@ -223,7 +227,7 @@ class StrongestConic(Loss):
         return self.coefficients_to_bound is not None
 
     def saturation(self) -> float:
-        """Return 1 as for the 0-1 loss, whose optimal points the bounds must contain."""
+        """Return 1: the 0-1 loss, whose optimal points the bounds must contain, is constant below -1 and from 1 on."""
         return 1.0
 
     def values(self, argument: FloatArray) -> FloatArray:
@@ -268,7 +272,7 @@ class StrongestConic(Loss):
         return z
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ConicProblem | None:
-        """Return the `ConicProblem` of μ||w||² and equal costs; None for other problems."""
+        """Return the `ConicProblem` of μ||w||², equal costs and the signed rows y_i x_i in ``A``; None for other problems."""
         plain = mu > 0.0 and penalised.all() and costs.size and costs[0] > 0 and (costs == costs[0]).all()
         metric = None if mu == 1.0 else mu * np.eye(A.shape[1])
         return ConicProblem(A, float(costs[0]), None, metric) if plain else None

@@ -1,6 +1,7 @@
 """Costs of a classifier in exact arithmetic, and the search for a nearby classifier on the cheaper side of the loss's jumps.
 
-`ExactEvaluation` serves `Margin`; `satisfies_margins` and `cheaper_point` serve `ZeroOneSVM`. A solver's w meets the thresholds
+`ExactEvaluation` serves `Margin`, `cheaper_point` serves `ZeroOneSVM`, and `satisfies_margins` all that count violated margins.
+*Kept points* are those whose margins a restriction requires to be at least 1. A solver's w meets the thresholds
 at which costs jump up to rounding only: a margin of 1 - 1e-16 is below 1, and a coefficient of 1e-13 is not zero. The search sets
 such coefficients to zero and moves w until the margins within a tolerance of a threshold are on its cheaper side. The cost of
 the result is exact for the stored numbers. The move follows a direction in which all of these margins grow, and is as short as
@@ -143,7 +144,9 @@ class ExactEvaluation:
         return int(short[self.kept_points].sum()) + errors + zeros
 
     def shortfall(self, argument: FloatArray) -> float:
-        """Return `ExactCost.shortfall` of these arguments of the loss, which `arguments` computes."""
+        """Return `ExactCost.shortfall`: the largest distance by which an argument near a threshold is on its costlier side, or
+        that of a kept point is below 1; ``argument`` is the result of `arguments`.
+        """
         misses = [(t, side * (t - argument)) for t, side in self._sides]
         nearby_misses = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for t, m in misses]
         return max(float(m.max(initial=0.0)) for m in (*nearby_misses, 1.0 - argument[self.kept_points]))
@@ -196,7 +199,8 @@ class ExactEvaluation:
 def exact_arguments(A: FloatArray, c: FloatArray, w: FloatArray, sides: Sequence[tuple[float, float]]) -> FloatArray:
     """Return Aw + c, in rational arithmetic where entries are few, or where float64 cannot tell one from a threshold.
 
-    An entry that is below a threshold of side 1 is below it as a double, and one that is above a threshold of side -1 above it.
+    ``sides`` are pairs (threshold, side). An entry that is below a threshold of side 1 is below it as a double, and one that is
+    above a threshold of side -1 above it.
     """
     argument = np.asarray(A @ w + c)
     error = _rounding(A, c, w)

@@ -146,12 +146,15 @@ class GroupLosses(Loss):
         return all(loss.is_nonnegative() for loss in self.losses.values())
 
     def saturation(self) -> float:
-        """Return the largest saturation of the groups' losses."""
+        """Return a t such that every group's loss is linear on arguments ≤ -t and on arguments ≥ t; infinite without one."""
         return max(loss.saturation() for loss in self.losses.values())
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """Return the jumps of all losses: an argument that is near a jump of another group's loss may be moved there as well."""
+        """Return the jumps (threshold, side) of all losses, side 1 if the loss is less from the threshold on, -1 if up to it.
+
+        An argument that is near a jump of another group's loss may be moved there as well.
+        """
         return tuple(dict.fromkeys(jump for loss in self.losses.values() for jump in loss.jumps))
 
     def loss_table(self) -> LossTable | None:
@@ -166,7 +169,7 @@ class GroupLosses(Loss):
 
 
 def at_points(context: AssemblyContext, points: IntArray) -> AssemblyContext:
-    """Return the context restricted to some of the points."""
+    """Return the context, the data and arguments that a loss is stated on, restricted to some of the points."""
     return replace(
         context, X=context.X[points], y=context.y[points], sample_weight=context.sample_weight[points],
         argument=context.argument.at(points), argument_bounds=context.argument_bounds[points],

@@ -1,6 +1,8 @@
 """Losses of `Margin` with a level optimised beside w: ρ of the ν- and one-class SVM, two of nearest hulls, R² of balls.
 
-m_i is the margin y_i x_i'w of point i, c_i its cost.
+m_i is the margin y_i x_i'w of point i, c_i its cost. L is the whole loss as a function of its arguments (margins, unless a class
+says otherwise) at the best level, L* its convex conjugate, and α ≥ 0 are the multipliers of the rows that `add` adds. Scores of
+new points x are computed from the products x'w and the squares x'x.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Base classes of the losses of `Margin`: `Loss`, its convex pieces, and the conjugates from which closed-form duals follow.
 
-*Conjugates of convex losses.* With L(a) = Σ of the losses at the arguments a = Aw + c and R(w) = μ||w||² on the penalised
-coefficients,
+*Conjugates of convex losses.* With L(a) = Σ of the losses at the arguments a = Aw + c (such as the margins m_i = y_i x_i'w) and
+R(w) = μ||w||² on the penalised coefficients,
 
     min_w R(w) + L(Aw + c) = max_β c'β - L*(β) - ||A_P'β||²/(4μ)   over β with A_F'β = 0,
 
-P the penalised coefficients and F the free ones; w_P = -A_P'β/(2μ) at an optimum.
+A_P the columns of the penalised coefficients and A_F those of the free ones; w_P = -A_P'β/(2μ) at an optimum. Outside this
+formula c ≥ 0 are the ``costs``, the weights of the losses in L, and α ≥ 0 the ``multipliers`` of the form's rows, by label.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Conjugate(ABC):
 
     @abstractmethod
     def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Return β from multipliers of any quality, moved to where L* is finite."""
+        """Return β, (rows of A,), from multipliers of any quality, moved to where L* is finite."""
 
     @abstractmethod
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
@@ -117,8 +118,8 @@ class Conjugate(ABC):
 
 
 class ResidualConjugate(Conjugate):
-    """Base class of conjugates of losses of residuals: β of either sign, from the multipliers of the rows ``below`` and
-    ``above``.
+    """Base class of conjugates of losses of residuals y_i - x_i'w: β of either sign, from the multipliers of the rows ``below``
+    (residual ≤ bound) and ``above`` (-residual ≤ bound).
     """
 
     total = Line("sum_i beta_i x_i", r"\textstyle\sum_i \beta_i x_i")
@@ -196,14 +197,15 @@ class HingeConjugate(Conjugate):
 
 @dataclass(frozen=True)
 class LevelConjugate(Conjugate):
-    """The conjugate of a loss with a level: -L* is 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` is ν) or with Σα = 1 (no share).
+    """The conjugate of a loss with a level, a variable beside w such as ρ of the ν-SVM: -L* is 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc, or
+    with Σα = 1 without ``share``.
 
     Parameters
     ----------
     label : str
         Label of the rows whose multipliers are α.
     share : float, optional
-        ν.
+        ν in (0, 1], the share of the costs.
     falls : bool
         Whether the loss falls with its argument (β = -α), or rises (β = α, the ball).
     signed : bool
@@ -308,7 +310,7 @@ class BallConjugate(Conjugate):
 
 
 def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
-    """Return the printed dual in α (β = -α) or β; ``free`` where the intercept is not penalised."""
+    """Return the printed dual of min μ||w||² + L in α (β = -α) or β; ``free`` where the intercept is not penalised."""
     symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
     if not mu:  # without a regulariser A'β must be zero, and w follows from the loss's own conditions
         return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)
@@ -346,9 +348,9 @@ class Loss(Part):
     reads_class_labels: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = False
     uses_intercept: ClassVar[bool] = True
-    #: The loss's name in a `LinearProblem`; None where it is none of those.
+    #: Hinge, squared hinge or logistic, the losses of a `LinearProblem`; None for another loss.
     linear_loss: ClassVar[LinearLoss | None] = None
-    #: Whether `scores` reads x'x.
+    #: Whether `scores` reads the squared norms x'x of new points.
     scores_need_squares: ClassVar[bool] = False
     #: Whether ℓ(m) = ℓ(-m), so that it needs no labels.
     symmetric: ClassVar[bool] = False
@@ -390,7 +392,7 @@ class Loss(Part):
         """Return the printed loss in the objective, in the variables that `add` makes."""
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
-        """Return the loss with the fields set that depend on the data, such as the γ of `Conic`; itself by default.
+        """Return the loss with the fields set that depend on the data, such as `Conic`'s parameter γ; itself by default.
 
         Parameters
         ----------
@@ -414,7 +416,7 @@ class Loss(Part):
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
-        """Return f(x) of new points from x'w and x'x; x'w itself unless a loss has a level of its own."""
+        """Return f(x) of new points from ``products`` x'w and ``squares`` x'x; x'w unless ``values`` hold a level of the loss."""
         return products
 
     def required_margin(self, values: Mapping[str, FloatArray]) -> float | None:
@@ -426,7 +428,7 @@ class Loss(Part):
         return None
 
     def multipliers(self, alpha: FloatArray, costs: FloatArray) -> dict[str, FloatArray]:
-        """Return the multipliers of the loss's other rows from α ≥ 0 of ``margin``; empty where it has no other rows."""
+        """Return the multipliers of the loss's other rows from those of the rows ``margin``, α ≥ 0; empty without other rows."""
         return {}
 
     def convex_pieces(self) -> tuple[ConvexPiece, ...]:
@@ -456,7 +458,7 @@ class Loss(Part):
 
     @property
     def kinks(self) -> tuple[tuple[float, float], ...]:
-        """Return the thresholds without a jump at which a piecewise-linear loss changes its slope, each with its cheaper side."""
+        """Return the thresholds without a jump where a piecewise-linear loss changes its slope, with sides as in `jumps`."""
         loss = self.piecewise_linear()
         if loss is None or loss.symmetric:
             return ()
@@ -467,7 +469,9 @@ class Loss(Part):
         return {}
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> object:
-        """Return the structural view of min μ||w||² (penalised w_j) + Σ_i costs_i ℓ(a_i'w), μ > 0; None without one."""
+        """Return the record of min μ||w||² (penalised w_j) + Σ_i costs_i ℓ(a_i'w), a_i the rows of A and μ > 0, that an algorithm
+        reads, such as `ZeroOneProblem`; None without one.
+        """
         return None
 
     def is_nonnegative(self) -> bool:

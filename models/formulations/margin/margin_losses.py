@@ -1,7 +1,9 @@
 """Losses of `Margin` for classification, ranking and regression: hinge, ramp, 0-1, hard margin, pairwise, hat, ε-insensitive.
 
 m is the margin y_i x_i'w of a point, c_i its cost, r the residual y_i - x_i'w, α the multipliers of the rows ``margin``, and L*
-the conjugate of the sum of the losses (`models.formulations.margin.loss`).
+the conjugate of the sum of the losses at β, one number for each argument, from which the closed-form dual follows. The parts of a
+loss's mixed-integer or convex form (slacks ξ, binaries z) are added by ``add``, printed by ``cost_line`` and ``lines``, and
+computed for a given w by ``blocks``.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ class Hinge(Loss):
         return {"xi": self.values(classifier.argument)}
 
     def saturation(self) -> float:
-        """Return 1, on both sides of which the loss is linear."""
+        """Return 1: the loss is linear on m ≤ -1 and on m ≥ 1."""
         return 1.0
 
     def conjugate(self) -> Conjugate:
@@ -227,7 +229,7 @@ class ZeroOne(Loss):
         object.__setattr__(self, "threshold", as_positive(self.threshold, "threshold", zero=True))
 
     def required_margin(self, values: Mapping[str, FloatArray]) -> float:
-        """Return t."""
+        """Return t, the margin from which on a point costs nothing."""
         return self.threshold
 
     def values(self, argument: FloatArray) -> FloatArray:
@@ -261,7 +263,7 @@ class ZeroOne(Loss):
 
     @property
     def indicator_threshold(self) -> float:
-        """Return t."""
+        """Return t of the loss 1{m < t}."""
         return self.threshold
 
     def piecewise_linear(self) -> PiecewiseLinearLoss:
@@ -273,7 +275,7 @@ class ZeroOne(Loss):
         return {"z": (classifier.argument < self.threshold - classifier.tolerance).astype(np.float64)}
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
-        """Return the `ZeroOneProblem` view, of violated margins at μ = 1; None for another one."""
+        """Return the `ZeroOneProblem` min ||w||² + Σ c_i 1{m_i < 1}; None for another t or factor μ of ||w||², or a cost of 0."""
         plain = self.threshold == 1.0 and mu == 1.0 and (costs > 0.0).all()
         return ZeroOneProblem(A, costs, penalised) if plain else None
 
@@ -346,18 +348,18 @@ class _InsensitiveConjugate(ResidualConjugate):
     squared: bool = False
 
     def interval(self, costs: FloatArray) -> FloatArray:
-        """c; none of the square."""
+        """Return c; infinity for the square."""
         return np.full(costs.shape, np.inf) if self.squared else costs
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
-        """-ε|β|, less β²/(4c)."""
+        """Return -ε Σ|β|, less Σ β²/(4c) for the square."""
         with np.errstate(divide="ignore", invalid="ignore"):
             square = np.where(beta != 0, beta**2 / (4.0 * costs), 0.0) if self.squared else np.zeros(beta.size)
         return float(-self.epsilon * np.abs(beta).sum() - square.sum())
 
     @property
     def objective(self) -> Line:
-        """-ε|β|, less β²/(4c)."""
+        """Return the printed Σ y_i β_i - ε|β_i|, less β_i²/(4c_i) for the square."""
         square_term = (" - beta_i^2/(4 c_i)", r" - \tfrac{\beta_i^2}{4c_i}") if self.squared else ("", "")
         e = f"{self.epsilon:g}"
         text = f"sum_i (y_i beta_i - {e} |beta_i|{square_term[0]})"
@@ -481,7 +483,7 @@ class Hat(Loss):
 
 @dataclass(frozen=True)
 class HardMarginConjugate(HingeConjugate):
-    """The conjugate L* of the hard margin; -L* is Σα on α ≥ 0, β = -α."""
+    """The conjugate L* of the hard margin m ≥ 1; -L* is Σα on α ≥ 0, where β = -α."""
 
     constraints = (Line("alpha_i >= 0", r"\alpha_i \ge 0"),)
 

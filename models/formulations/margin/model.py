@@ -109,6 +109,8 @@ class Margin(Model):
         Rows with M, and indicators where no M is known; or indicators throughout. Parts without switches read neither.
     groups : sequence of str, length n, optional
         The group of each point, where each has a loss of its own.
+    data_names : DataNames, optional
+        Names of columns, points and classes, by which domain and restrictions may refer to them.
 
     Notes
     -----
@@ -332,7 +334,7 @@ class Margin(Model):
 
     @property
     def composition(self) -> Margin:
-        """Return the model itself."""
+        """Return the model itself; a named formulation returns the `Margin` that it is."""
         return self
 
     @property
@@ -383,10 +385,10 @@ class Margin(Model):
 
     @property
     def cutoff(self) -> float:
-        """Return the value from which bounds of the margins follow; infinite where no part reads them, or only the domain bounds
-        them.
+        """Return the objective up to which the form contains every point: the known value from which bounds of the margins
+        follow, and no more than the value up to which a given M is valid.
 
-        It is no more than the value up to which a given M is valid.
+        Infinite where no part reads bounds of the margins, or where they follow from the domain alone.
         """
         constants = self.given_big_m
         if not any(part.reads_activity_bounds and (constants is None or not part.reads_big_m) for part in self.parts):
@@ -422,7 +424,7 @@ class Margin(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Return the bytes of the form's rows."""
+        """Return an estimate of the bytes of the form's rows."""
         n = self.X.shape[0]
         return 24 * (entry_count(self.X) if self.kernel is None else n * (n + 1)) + 400 * n
 
@@ -574,7 +576,7 @@ class Margin(Model):
         return float(c @ beta) + conjugate.value(beta, self.costs) - norm
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Return the scores x'w of new rows; of a loss with a level its own scores, such as x'w - ρ (`OneClass`, `SoftBall`)."""
+        """Return the scores x'w of new rows, or those of a loss with a variable level, such as x'w - ρ of `OneClass`."""
         products = self.features.products(values["w"], X)
         return self.loss.scores(values, products, self.features.squares(X) if self.loss.scores_need_squares else products)
 
@@ -738,7 +740,7 @@ class Margin(Model):
         return best
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
-        """Return the dual value of the strongest conic loss with a linear function of w subtracted; None for other losses."""
+        """Return a proved lower bound of the objective less h'w, h of ``tilt``, for `StrongestConic`; None for other losses."""
         problem = self.view(ConicProblem)
         if problem is None or problem.kappa is not None or x is None or "hull" not in multipliers:
             return None
@@ -772,8 +774,8 @@ class Margin(Model):
         return super().predict(values, X) if self.loss.reads_class_labels or not values else self.decision_function(values, X)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return all blocks of the form. If some are missing, its parts compute them from ``w``, which is then rounded where the
-        domain is of integers; other given blocks stay.
+        """Return all blocks of the form. If some are missing, the parts compute them from ``w``, which is then rounded where the
+        domain is of integers; the given blocks are not changed.
 
         A margin below a threshold by at most 1e-9 (1 + |margin|) counts as at it, unless w is of integers.
         """
@@ -833,7 +835,7 @@ class Margin(Model):
 
     @cached_property
     def exact_evaluation(self) -> ExactEvaluation | None:
-        """Return the data of exact evaluation; None where the rows are on disk or too many for it."""
+        """Return the data for exact costs and margins of a w; None where the rows are on disk, or too many for a dense copy."""
         if isinstance(self.X, Rows) or self.X.shape[0] * self.width > _COUNTED:
             return None
         A, c = self.loss.rows(self.points, self.y)
@@ -845,7 +847,10 @@ class Margin(Model):
     def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
-        """Return the nearby point of least cost in exact arithmetic, with the other blocks at their best for its w."""
+        """Return the nearby point of least cost in exact arithmetic, with the other blocks at their best for its w.
+
+        ``box`` are further bounds (lower, upper) of w. The point itself returns where no loss jumps and roundings hardly cost.
+        """
         evaluation = self.exact_evaluation
         if evaluation is None or not self.loss.has_values or "w" not in values:
             return dict(values)
@@ -893,7 +898,7 @@ class Margin(Model):
 
     @property
     def labelled_restrictions(self) -> tuple[tuple[str, Restriction], ...]:
-        """Return the pairs of a restriction's prefix of labels and the restriction; equal names are numbered from 2 on."""
+        """Return each restriction after the prefix of its constraints' labels, its name; equal names are numbered from 2 on."""
         counts: dict[str, int] = {}
         pairs = []
         for restriction in self.subject_to:

@@ -1,5 +1,7 @@
 """Formulations of the literature that are a `Margin` of certain parts: hard-margin SVM, support vector regression, ν-SVM, and
 data description.
+
+Everywhere x_i are the rows of X, y_i the labels or targets, w the coefficients, ξ_i slacks, and α or β the dual variables.
 """
 
 from __future__ import annotations
@@ -63,6 +65,8 @@ class NamedComposition(Model):
     ----------
     title, source : str
         Name and publication, for the statement.
+    meanings : mapping of str to str
+        What the multipliers of a constraint mean, by the constraint's label; shown beside a result.
     """
 
     title: ClassVar[str]
@@ -88,11 +92,11 @@ class NamedComposition(Model):
         return self.composition.form.replace(name=self.name)
 
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
-        """Return the closed-form dual value at multipliers of any quality; see `Margin.dual_value`."""
+        """Return the dual value in closed form (`Margin.dual_value`) at the form's multipliers, moved to where it is feasible."""
         return self.composition.dual_value(multipliers)
 
     def objective(self, w: FloatArray) -> float:
-        """Return the stated objective at a classifier, levels at their best."""
+        """Return the stated objective at a w; other variables, such as slacks and ρ of `NuSVM`, are at their best for it."""
         return self.composition.objective(w)
 
     @property
@@ -132,18 +136,19 @@ class EpsilonSVR(NamedComposition):
     Parameters
     ----------
     X, y, kernel
-        As `Margin`; y any numbers.
+        Rows (n, p), the first column of ones where there is an intercept; targets, any numbers; a kernel in place of x_i'x_j, or
+        None.
     C : float or array_like (n,)
-        C ≥ 0, one for all points or one for each.
+        C ≥ 0, the cost of a unit of residual beyond ε: one for all points or one for each.
     epsilon : float
-        ε ≥ 0.
+        ε ≥ 0, the residual that costs nothing: half the width of the tube around x'w.
     intercept : {"free", "penalised"}
         Whether ||w||² contains the coefficient of the first column.
 
     Raises
     ------
     InputError
-        As `Margin`; C < 0 or ε < 0.
+        Data that `Margin` refuses; C < 0 or ε < 0.
     """
 
     X: Points
@@ -185,15 +190,15 @@ class NuSVM(NamedComposition):
     """The ν-SVM, min ½||w||² - νρ + (1/n) Σ ξ_i subject to y_i x_i'w ≥ ρ - ξ_i, ξ, ρ ≥ 0: Schölkopf, Smola, Williamson, Bartlett,
     2000, (3).
 
-    ν bounds the share of points within the margin ρ from above and that of support vectors from below. The result's count of
-    *margin violations* is that of margins below 1, whatever ρ is. Dual:
-    max -½||Σ α_i y_i x_i||² over 0 ≤ α ≤ 1/n, Σα ≥ ν, and Σ α_i y_i = 0 with a free intercept. Points with weights s have
+    ρ, the margin that points should have, is a variable. ν is at least the share of points whose margin is below ρ, and at most
+    the share of support vectors (α_i > 0). The result's count of *margin violations* is that of margins below 1, whatever ρ is.
+    Dual: max -½||Σ α_i y_i x_i||² over 0 ≤ α ≤ 1/n, Σα ≥ ν, and Σ α_i y_i = 0 with a free intercept. Points with weights s have
     s_i/Σs in place of 1/n, and shares of the weight.
 
     Parameters
     ----------
     X, y, kernel
-        As `Margin`.
+        Rows (n, p), the first column of ones where there is an intercept; labels -1, +1; a kernel in place of x_i'x_j, or None.
     nu : float
         ν in (0, 1].
     intercept : {"free", "penalised"}
@@ -204,8 +209,8 @@ class NuSVM(NamedComposition):
     Raises
     ------
     InputError
-        As `Margin`; ν outside (0, 1]; a sample_weight that is all zero. (A ν too large for the balance of the classes makes the
-        problem unbounded with a free intercept: ν ≤ 2 min(n₊, n₋)/n is needed.)
+        Data that `Margin` refuses; ν outside (0, 1]; a sample_weight that is all zero. (A ν too large for the balance of the
+        classes makes the problem unbounded with a free intercept: ν ≤ 2 min(n₊, n₋)/n is needed.)
     """
 
     X: Points
@@ -245,13 +250,13 @@ class SVDD(NamedComposition):
     """Support vector data description, min R² + (1/(νn)) Σ ξ_i subject to ||x_i - w||² ≤ R² + ξ_i, ξ ≥ 0: Tax and Duin, 2004,
     (3).
 
-    Dual: max Σ α_i ||x_i||² - ||Σ α_i x_i||² over 0 ≤ α ≤ 1/(νn), Σα = 1; the centre is w = Σ α_i x_i. For ν ≤ 1/n it is the
-    smallest enclosing ball, `MEBDual`.
+    R is the radius, w the centre. Dual: max Σ α_i ||x_i||² - ||Σ α_i x_i||² over 0 ≤ α ≤ 1/(νn), Σα = 1; w = Σ α_i x_i. For
+    ν ≤ 1/n it is the smallest ball that encloses all points, `MEBDual`.
 
     Parameters
     ----------
     X, kernel
-        As `Margin`; X has no column for an intercept.
+        Rows (n, p) without a column for an intercept; a kernel in place of x_i'x_j, or None.
     nu : float
         ν in (0, 1] bounds the share of points outside from above.
 
@@ -264,7 +269,7 @@ class SVDD(NamedComposition):
     Raises
     ------
     InputError
-        As `Margin`; ν outside (0, 1].
+        Data that `Margin` refuses; ν outside (0, 1].
     """
 
     X: Points
@@ -285,7 +290,7 @@ class SVDD(NamedComposition):
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """Return the points, moved near the origin if they are dense, far from it and without a kernel: a ball moves too."""
+        """Return the points, moved near the origin if they are dense, far from it and without a kernel; the ball moves along."""
         return CentredPoints(self.X) if self.kernel is not None else centre_points(Linear(), self.X)
 
     @cached_property
@@ -330,7 +335,7 @@ class HardMarginSVM(NamedComposition):
     Parameters
     ----------
     X, y, kernel
-        As `Margin`.
+        Rows (n, p), the first column of ones where there is an intercept; labels -1, +1; a kernel in place of x_i'x_j, or None.
     intercept : {"free", "penalised"}
         Whether ||w||² contains the coefficient of the first column.
 
@@ -342,7 +347,7 @@ class HardMarginSVM(NamedComposition):
     Raises
     ------
     InputError
-        As `Margin`.
+        Data that `Margin` refuses.
     """
 
     X: Points
@@ -365,7 +370,7 @@ class HardMarginSVM(NamedComposition):
 
     @property
     def rows_to_separate(self) -> tuple[FloatArray, str] | None:
-        """Return the signed rows y_i x_i, and the sentence that no margin may be violated."""
+        """Return the signed rows y_i x_i, which some hyperplane must separate for the model to be feasible, and the reason."""
         return dense_signed_rows(self.composition.points, self.y), "a hard margin asks that no margin be violated"
 
 

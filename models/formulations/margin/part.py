@@ -1,5 +1,8 @@
-"""`Part`, the base class of the losses, regularisers, domains and restrictions of a `Margin`, the records that they read, and the
-domains of the coefficients.
+"""`Part`, the base class of the losses, regularisers, domains and restrictions of a `Margin`; what they read when they build the
+form or complete a point; and the domains of the coefficients w.
+
+A *switch* is a constraint on a point that a binary variable turns off, by a big-M constant or as an indicator constraint. The
+loss's *arguments* are affine in w: margins y_i x_i'w, residuals y_i - x_i'w, or others.
 """
 
 from __future__ import annotations
@@ -26,9 +29,9 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
     Attributes
     ----------
     convex : bool
-        Whether its form has no integers.
+        Whether the part adds no integer variables.
     reads_big_m : bool
-        Whether its form has switches with big-M constants (`AssemblyContext.big_m`).
+        Whether the part adds switches with big-M constants (`AssemblyContext.big_m`).
     """
 
     convex: ClassVar[bool] = True
@@ -39,16 +42,16 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
 
     @property
     def reads_activity_bounds(self) -> bool:
-        """Return whether its rows depend on bounds of the coefficients and arguments (`ActivityBounds`)."""
+        """Return whether the part's rows depend on bounds of |w_j| and of the loss's |arguments|."""
         return not self.convex
 
     @property
     def names_coefficients(self) -> bool:
-        """Return whether it names coefficients by columns of X."""
+        """Return whether the part names coefficients by columns of X."""
         return False
 
     def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
-        """Return the part with columns and classes by number, where it was stated by their names.
+        """Return the part with columns by index and classes by label, where it was stated by their ``names``.
 
         Raises
         ------
@@ -58,7 +61,7 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
         return self
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the printed constraints that it states; by default none."""
+        """Return the printed constraints that the part states; none by default."""
         return ()
 
 
@@ -69,7 +72,7 @@ class FixedClassifier:
     Parameters
     ----------
     w : ndarray (p,)
-        Its coefficients.
+        The classifier's coefficients.
     y : ndarray (n,)
         The labels or targets of the data.
     penalised : ndarray of bool (p,)
@@ -106,11 +109,11 @@ class AssemblyContext:
     argument : Affine
         The loss's arguments by `Loss.rows`: margins y_i x_i'w, residuals y_i - x_i'w, or others.
     argument_bounds : ndarray (rows,)
-        An upper bound of |argument| over what may be optimal; infinite where none is known.
+        An upper bound of |argument| at some optimum; infinite where none is known.
     span : ndarray (p,)
-        An upper bound of |w_j| over what may be optimal.
+        An upper bound of |w_j| at some optimum; infinite where none is known.
     M : ndarray (rows,), optional
-        Given big-M constants for a threshold of 1, in place of those that follow from ``argument_bounds``.
+        Given M_i of the switches argument_i ≥ 1 - M_i z_i, in place of those that follow from ``argument_bounds``.
     indicators : bool
         Switches are to be indicators, whatever constants are known.
     """
@@ -137,7 +140,7 @@ class AssemblyContext:
 
 
 def as_numbers(value: Any, name: str) -> FloatArray:
-    """Return numbers, infinite ones among them, as a new float64 array of their shape."""
+    """Return numbers, infinite ones among them, as a new float64 array of their shape; ``name`` is the argument in messages."""
     try:
         if np.iscomplexobj(value):
             raise TypeError("they are complex")
@@ -194,7 +197,7 @@ class Domain(Part):
     integer : bool
         Whether all coefficients are integers.
     free : bool
-        Whether it restricts nothing.
+        Whether the domain is all of R^p.
     """
 
     integer: ClassVar[bool] = False
@@ -211,7 +214,7 @@ class Domain(Part):
         """
 
     def add(self, builder: Assembly, w: Affine) -> None:
-        """Add further rows; none by default."""
+        """Add the domain's rows on w that are not bounds to the form under construction; none by default."""
         return
 
 
@@ -354,7 +357,7 @@ class Signs(Domain):
 
 @dataclass(frozen=True)
 class Increasing(Domain):
-    """The domain w_j ≤ w_k for consecutive j, k of ``order``: coefficients of ordered levels that increase.
+    """The domain w_j ≤ w_k for consecutive j, k of ``order``, as for the levels of an ordered categorical feature.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ DOMAINS: Mapping[str, Domain] = {
 
 
 def part_by_name(part: P | str, table: Mapping[str, P], noun: str) -> P:
-    """Return the part of this name from a table of names; return a part itself."""
+    """Return the part of this name from a table of names; return a part itself. ``noun`` is its kind in the error message."""
     if not isinstance(part, str):
         return part
     if part in table:
@@ -123,7 +123,7 @@ def error_budget(points: Any, share: float) -> ErrorBudget:
     points : array_like of int, bool or names, or class (-1, +1 or name)
         The points, or the class of all of them.
     share : float
-        In [0, 1].
+        The largest share, in [0, 1].
 
     Returns
     -------
@@ -163,7 +163,7 @@ class AtMost:
 
 
 def at_most(k: int) -> AtMost:
-    """Return the first half of a bound: ``at_most(3).nonzero`` is a cardinality constraint on the penalised coefficients.
+    """Return the bound k, for restrictions such as ``at_most(3).nonzero``, a cardinality constraint on penalised coefficients.
 
     Parameters
     ----------

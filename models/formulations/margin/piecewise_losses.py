@@ -1,4 +1,7 @@
-"""Losses of `Margin` that a user gives by breakpoints: piecewise linear ones, and convex piecewise quadratic ones."""
+"""Losses of `Margin` that a user gives by breakpoints: piecewise linear ones, and convex piecewise quadratic ones.
+
+m is the margin y_i x_i'w of a point i, and c_i the cost of its loss.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from .assembly import Affine, Assembly
 from .loss import ConvexPiece, Loss
 from .part import AssemblyContext, FixedClassifier, as_numbers
 
-#: Relative difference of the products that compare two slopes which is rounding.
+#: Two slopes count as equal if the products that compare them differ by no more than this share, which is rounding.
 _STRAIGHT = 1e-15
 
 
@@ -30,11 +33,11 @@ def _listed(numbers: Iterable[float]) -> str:
 class PiecewiseLinear(Loss):
     """A loss through given points (m, loss), straight beyond the first and the last pair; two points of one m are a jump.
 
-    *Convex* (slopes that do not fall, no jump): τ ≥ s_k m + t_k for each segment k, cost τ.
+    *Convex* (slopes that do not fall, no jump): a variable τ ≥ s_k m + t_k, the line of each segment k, is the loss.
 
-    *Else*: the margin is the sum of one part for each segment, of which all but the chosen one are zero (multiple choice):
-    δ_k in {0, 1}, Σ δ_k = 1, a_k δ_k ≤ m_k ≤ b_k δ_k, m = Σ m_k, cost Σ s_k m_k + t_k δ_k. Its continuous relaxation is the
-    convex envelope of the loss between the bounds of m. At a jump the lower value counts.
+    *Else*: the margin is the sum of one part m_k for each segment [a_k, b_k], of which all but the chosen one are zero (multiple
+    choice): δ_k in {0, 1}, Σ δ_k = 1, a_k δ_k ≤ m_k ≤ b_k δ_k, m = Σ m_k, cost Σ s_k m_k + t_k δ_k. Its continuous relaxation is
+    the convex envelope of the loss between the bounds of m. At a jump the lower value counts.
 
     Parameters
     ----------
@@ -94,7 +97,7 @@ class PiecewiseLinear(Loss):
         return np.asarray(np.where(inside, lines, np.inf).min(axis=0))
 
     def piecewise_linear(self) -> PiecewiseLinearLoss | None:
-        """Return the loss if it does not rise and is 0 from some margin on; a first segment that falls is the tail. Else None."""
+        """Return the loss if it does not rise and is 0 from some m on, else None; a first segment that falls is its tail."""
         m, v = self._turns()
         if (np.diff(v) > 0).any() or v[-2] != 0.0 or v[-1] != 0.0:
             return None
@@ -115,7 +118,7 @@ class PiecewiseLinear(Loss):
         return tuple((float(m[k]), 1.0 if v[k + 1] < v[k] else -1.0) for k in places)
 
     def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
-        """Return τ, or the segment of each margin and the margin as its part; beside a jump, the lower of the two segments."""
+        """Return τ, or δ_k and m_k: the segment of each margin, and the margin; beside a jump, the lower of the two segments."""
         if self.convex:
             return {"tau": self.values(classifier.argument)}
         slopes, intercepts, ends = self._segments()
@@ -177,14 +180,14 @@ class PiecewiseLinear(Loss):
         return bool(slopes[0] <= 0 <= slopes[-1] and min(v for _, v in self.breakpoints) >= 0)
 
     def convex_pieces(self) -> tuple[ConvexPiece, ...]:
-        """Return the segments; none where the loss is convex."""
+        """Return the segments as convex functions; none where the loss is convex."""
         if self.convex:
             return ()
         parts = zip(*self._segments(), strict=True)
         return tuple(ConvexPiece(((float(s), float(t)),), float(low), float(high)) for s, t, (low, high) in parts)
 
     def saturation(self) -> float:
-        """Return the larger size of the inner ends of the first and the last segment; 0 for a single line."""
+        """Return the larger |m| of the first and the last breakpoint between segments; 0 for a single line."""
         slopes, _, ends = self._segments()
         return float(max(abs(ends[0, 1]), abs(ends[-1, 0]))) if slopes.size > 1 else 0.0
 
@@ -211,7 +214,7 @@ class PiecewiseLinear(Loss):
         )
 
 
-#: Relative difference of two pieces at a breakpoint, in value or slope, that is rounding.
+#: Two pieces meet at a breakpoint if their values, and slopes, differ by no more than this share, which is rounding.
 _MEETS = 1e-9
 
 
@@ -228,7 +231,7 @@ class PiecewiseQuadratic(Loss):
     breakpoints : tuple of float
         At least one; increasing.
     pieces : tuple of (a, b, c)
-        One more than breakpoints.
+        The coefficients (a_k, b_k, c_k) of each interval, in order: one triple more than breakpoints.
 
     Raises
     ------
@@ -264,13 +267,13 @@ class PiecewiseQuadratic(Loss):
                 )
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """Return the piece that contains the margin, at it."""
+        """Return a m² + b m + c of the interval that contains the margin."""
         chosen = np.searchsorted(self.breakpoints, argument)
         a, b, c = np.array(self.pieces)[chosen].T
         return np.asarray((a * argument + b) * argument + c)
 
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
-        """Add a step for each interval."""
+        """Add a step d_k for each interval, and the row m = t - d_0 + d_1 + ... + d_K."""
         n, (t, *breakpoints) = context.argument.rows, self.breakpoints
         first_step = builder.variables("step 0", n, 0.0)
         walked = context.argument + first_step - t

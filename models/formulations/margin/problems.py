@@ -1,5 +1,7 @@
-"""Reductions of a `Margin` to the problems that branch and bound reads: margin problems, scoring and risk problems, and sparse
-ones.
+"""Reductions of a `Margin` to the problems that branch and bound reads in place of the form: margin problems ("margin-bb"),
+scoring and risk problems ("supports-bb", "risk-bb"), and sparse ones ("sparse-bb").
+
+A `Margin` is composed of parts: loss, regulariser, domain of w and restrictions. `Margin.view` calls the functions here.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from .restrictions import Restriction
 
 @dataclass(frozen=True, eq=False)
 class MarginProblemReduction:
-    """The reduction of a composition to a `MarginProblem`, which lacks points and costs, or the obstacle to it.
+    """The reduction of a `Margin` to a `MarginProblem`, which lacks points and costs, or the obstacle to it.
 
     Parameters
     ----------
@@ -53,9 +55,9 @@ def reduce_to_margin_problem(
     """Return the problem of these parts with the coefficients alone as variables, or the obstacle to it.
 
     The loss is one of margins, seen as a `PiecewiseLinearLoss`; the regulariser squares, a norm of few atoms or prices
-    (`Sparsity`); domain and restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, kept points,
-    budgets of errors and equal rates of positive scores. Something bounds every coefficient: squares, the norm, two bounds, or,
-    for a free intercept, the loss.
+    (`Sparsity`); domain and restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, points whose
+    margin must be at least 1, budgets of errors and equal rates of positive scores. Something bounds every coefficient: squares,
+    the norm, two bounds, or, for a free intercept, the loss. ``make_context`` returns the data that parts read to add their rows.
     """
     if all(part.convex for part in (loss, regulariser, domain, *restrictions)):
         return MarginProblemReduction(obstacle="convex problems are for solvers of their forms")
@@ -69,12 +71,12 @@ def reduce_to_margin_problem(
 
 
 class UnsupportedPartError(Exception):
-    """A part of a `Margin` has no place in the problem of a search; the message says why."""
+    """A part of a `Margin` has no place in the problem of a branch and bound; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class RestrictionLimits:
-    """Limits that the restrictions of a composition set, as the exact searches read them.
+    """Limits that the domain and the restrictions of a `Margin` set, as branch and bound reads them.
 
     Parameters
     ----------
@@ -146,7 +148,7 @@ def _problem(
 
 
 def _norm(regulariser: Regulariser, p: int) -> tuple[AtomicForm, Sparsity]:
-    """The regulariser of p coefficients as squares with a norm, and as prices of coefficients and their number."""
+    """Return the regulariser of p coefficients as squares with a norm, and as prices of coefficients and their number."""
     norm = regulariser.atomic_form(p)
     if norm is not None:
         return norm, Sparsity(0.0, 0.0)
@@ -215,7 +217,7 @@ def _more(part: Part) -> str:
 
 
 def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
-    """Return F and f with Fw ≥ f, if a part added only these to an assembly of w alone; else raise `UnsupportedPartError`."""
+    """Return F and f with Fw ≥ f, if ``part`` added linear rows alone to the assembly of w; else raise `UnsupportedPartError`."""
     form = added.form()
     costs = form.q.any() or form.r != 0.0 or form.quadratic is not None
     if costs or len(form.blocks) > 1 or not all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints):
@@ -231,7 +233,7 @@ def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
 def rows_as_bounds(
     rows: FloatArray, row_lower: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the rows that are not bounds of a single coefficient, and the bounds of w that the other rows tighten.
+    """Return the rows Fw ≥ f that are not bounds of a single coefficient, and the bounds of w, tightened by the other rows.
 
     A row of one coefficient whose bound is not a float64 remains, beside a bound that is rounded outwards; so does a row of
     zeros that no w satisfies.
@@ -294,7 +296,7 @@ class IntegerProblem(Generic[Price]):
     intercept : (int, int)
         l_0 and u_0; both 0 where there is no intercept.
     price, size_price : Fraction or float
-        μ_0, μ_1 ≥ 0.
+        μ_0, μ_1 ≥ 0, the costs of a non-zero coefficient and of a unit of its absolute value.
     max_nonzeros : int
         k.
     """
@@ -374,7 +376,7 @@ class RiskProblem(IntegerProblem[float]):
 def integer_bounds(
     restrictions: Sequence[Restriction], data: tuple[FloatArray, FloatArray], lower: FloatArray, upper: FloatArray, k: int
 ) -> tuple[FloatArray, FloatArray, int] | None:
-    """Return bounds and the most non-zeros of integer coefficients under restrictions that are bounds or limits on non-zeros.
+    """Return bounds and the most non-zeros of a `ScoringSystem` under restrictions that are bounds or limits on non-zeros.
 
     Parameters
     ----------
@@ -415,7 +417,7 @@ def reduce_to_scoring_problem(
     domain: Domain,
     restrictions: Sequence[Restriction],
 ) -> ScoringProblem | None:
-    """Return the scoring problem of a composition, given its X, y and costs, and its parts; None if it is not one.
+    """Return the scoring problem of a `Margin`, given ``data`` (X, y and costs), and its parts; None if it is not one.
 
     It is one if the loss counts margins below a threshold > 0, the coefficients are whole numbers within finite bounds that
     allow 0, and only their number and size are priced or limited.
@@ -455,7 +457,7 @@ class SparseProblem:
     costs : ndarray (n,)
         c_i ≥ 0.
     loss : LinearLoss
-        ℓ.
+        ℓ: the hinge, its square or the logistic loss.
     curvature, price : ndarray (p,)
         q_j ≥ 0; π_j ≥ 0, 0 where w_j is not counted.
     lower, upper : ndarray (p,)

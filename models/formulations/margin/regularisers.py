@@ -1,4 +1,7 @@
-"""Regularisers of `Margin`: none, squared norms, L1 norms of coefficients, groups and kernel weights, and counts of non-zeros."""
+"""Regularisers of `Margin`: none, squared norms, L1 norms of coefficients, groups and kernel weights, and counts of non-zeros.
+
+R(w) is the regulariser's cost of the penalised coefficients w; ||w||_0 is the number of non-zero ones.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ class Regulariser(Part):
 
     @abstractmethod
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """Add variables, constraints and cost for the penalised coefficients ``w``; ``span`` bounds |w_j|."""
+        """Add variables, constraints and cost for the penalised coefficients ``w`` to the form; ``span`` bounds |w_j|."""
 
     @abstractmethod
     def cost_line(self) -> Line:
@@ -89,12 +92,12 @@ class Regulariser(Part):
         return None if self.square is None else AtomicForm(np.zeros((0, p)), self.square)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
-        """Return the variables that it adds to the form, at their best for w."""
+        """Return the variables that the regulariser adds to the form, by label, at their best for w."""
         return {}
 
     @property
     def sparsity(self) -> Sparsity | None:
-        """Return the regulariser as costs of non-zero coefficients and of their size; None where it is something else."""
+        """Return the regulariser as costs of non-zero coefficients and of their absolute values; None where it is another one."""
         return None
 
     def support_function(self, level: float, rows: FloatArray) -> FloatArray:
@@ -169,7 +172,7 @@ class SquaredNorm(Regulariser):
 
 @dataclass(frozen=True, eq=False)
 class KernelNorm(Regulariser):
-    """The kernel norm w'Kw = ||Σ_j w_j φ(x_j)||², K the inner products; X then has the rows of K.
+    """The kernel norm w'Kw = ||Σ_j w_j φ(x_j)||², K the kernel matrix φ(x_j)'φ(x_k) of the feature map φ; X has the rows of K.
 
     Parameters
     ----------
@@ -220,7 +223,7 @@ _FEW = 1000
 
 
 def _absolute(builder: Assembly, w: Affine) -> Affine:
-    """a ≥ |w|."""
+    """Add variables a ≥ |w| and return them."""
     size = builder.variables("a", w.rows, 0.0)
     builder.require_nonnegative("size above", size - w)
     builder.require_nonnegative("size below", size + w)
@@ -261,13 +264,13 @@ class _AbsoluteNorm(Regulariser):
         return self._weights[1]
 
     def support_function(self, level: float, rows: FloatArray) -> FloatArray:
-        """||x||_∞ level/μ_1, or what the squares allow if that is less."""
+        """Return ||x||_∞ level/μ_1, or ||x|| √(level/μ_2) if that is less."""
         mu1, mu2 = self._weights
         reach = np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / mu1)
         return np.minimum(reach, np.linalg.norm(rows, axis=1) * np.sqrt(level / mu2)) if mu2 else reach
 
     def atomic_form(self, p: int) -> AtomicForm | None:
-        """Axes for atoms, and squares."""
+        """Return the unit vectors over μ_1 as atoms, and μ_2."""
         mu1, mu2 = self._weights
         return AtomicForm(np.eye(p) / mu1, mu2) if p <= _FEW else None
 
@@ -335,7 +338,7 @@ class ElasticNet(_AbsoluteNorm):
 
 @dataclass(frozen=True)
 class GroupL1(Regulariser):
-    """The group lasso μ Σ_g ||w_g||: a_g ≥ ||w_g||, cost μ Σ a_g.
+    """The group lasso μ Σ_g ||w_g||, w_g the coefficients of group g: variables a_g ≥ ||w_g||, cost μ Σ a_g.
 
     Parameters
     ----------
@@ -477,13 +480,13 @@ class KernelWeightsL1(Regulariser):
         return (Line("w = sum_j alpha_j x_j", r"w = \textstyle\sum_j \alpha_j x_j", "combination"),)
 
     def support_function(self, level: float, rows: FloatArray) -> FloatArray:
-        """Return max_j |x_j'x| level/μ: the level set's extreme points are ±x_j level/μ."""
+        """Return max_j |x_j'x| level/μ: the extreme points of the set R(w) ≤ level are ±x_j level/μ."""
         products = sp.csr_array(rows) @ self.points.T
         return np.asarray(np.abs(products).max(axis=1) * level / self.mu)
 
 
 def add_nonzero_indicators(builder: Assembly, w: Affine, span: FloatArray, label: str) -> Affine:
-    """Add and return the indicators s in {0, 1} of non-zero coefficients, with |w_j| ≤ span_j s_j."""
+    """Add and return the block ``label`` of indicators s in {0, 1} of non-zero coefficients, with |w_j| ≤ span_j s_j."""
     if not np.isfinite(span).all():
         raise InputError(
             "counting coefficients needs bounds on them: give the problem domain=Box(lower, upper) or Integers(lower, upper), or "
@@ -565,7 +568,7 @@ class L0L1(Regulariser):
     mu0, mu1 : float
         μ_0, μ_1 ≥ 0.
     k : int, optional
-        Non-zero coefficients at most; any number where it is not given.
+        The most non-zero coefficients; any number where it is not given.
 
     Raises
     ------

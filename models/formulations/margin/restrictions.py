@@ -1,4 +1,6 @@
-"""The restrictions of `Margin`, which its classifier must satisfy: rows, fixed coefficients, kept points, limits and parity."""
+"""The restrictions of `Margin`, conditions on w or on the margins y_i x_i'w: linear rows, fixed coefficients, points that keep a
+margin of at least 1, limits on numbers of non-zero coefficients or of margins below 1 (*errors*), and parity of groups.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,16 @@ from .regularisers import add_nonzero_indicators
 
 
 class Restriction(Part):
-    """Base class of restrictions.
+    """Base class of restrictions, which solvers read as rows of the form (`add`) or by the property of their kind.
 
     Attributes
     ----------
     needs_margins : bool
-        Whether it reads the points' margins, which a loss of residuals, scores or pairs does not have.
+        Whether the restriction reads the points' margins, which a loss of residuals, scores or pairs does not have.
     depends_on_points : bool
-        Whether it names points, counts them or takes their mean, so that a point given twice is two points.
+        Whether the restriction names points, counts them or takes their mean, so that a point given twice is two points.
     counted_by_loss : bool
-        Whether it limits the sum of the loss's own variables for violated margins, as `ViolationBudget` does.
+        Whether the restriction limits the sum of the loss's own variables for violated margins, as `ViolationBudget` does.
     """
 
     needs_margins: ClassVar[bool] = False
@@ -58,7 +60,7 @@ class Restriction(Part):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Return the label of its constraints."""
+        """Return the label with which the restriction's constraints begin."""
 
     @property
     def max_nonzeros(self) -> int | None:
@@ -70,7 +72,7 @@ class Restriction(Part):
         return None
 
     def budget(self, y: FloatArray) -> Budget | None:
-        """Return the error budget, points and how many margins below 1 they may have; None where the restriction is another."""
+        """Return the points and the number of them whose margins may be below 1; None where the restriction is another."""
         return None
 
     def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray] | None:
@@ -89,7 +91,7 @@ class Restriction(Part):
         return rows is None or bool(rows[0][:, 0].any())
 
     def check(self, p: int, y: FloatArray) -> None:
-        """Check that it fits p coefficients and these labels.
+        """Check that the restriction fits p coefficients and these labels.
 
         Raises
         ------
@@ -121,7 +123,7 @@ class Restriction(Part):
 
 
 def point_indices(points: Sequence[int] | ArrayLike, n: int, noun: str) -> IntArray:
-    """Return the indices of points given as indices or as a boolean mask."""
+    """Return the indices, of n, of points given as indices or as a boolean mask; ``noun`` names the points in messages."""
     points_array = np.asarray(points)
     indices = np.flatnonzero(points_array)
     if points_array.dtype != bool:
@@ -402,7 +404,8 @@ def _group_covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
 
 @dataclass(frozen=True)
 class Nonzero(Restriction):
-    """The restriction that at most k penalised coefficients are not zero: |w_j| ≤ u_j s_j with s in {0, 1}, Σ s_j ≤ k.
+    """The restriction that at most k penalised coefficients are not zero: |w_j| ≤ u_j s_j with s in {0, 1}, Σ s_j ≤ k, u_j a
+    bound of |w_j|.
 
     Parameters
     ----------
@@ -468,7 +471,7 @@ class ErrorBudget(Restriction):
     points : {-1, +1}, str or array_like
         A class by its code or name, or points by indices, mask or names.
     share : float
-        In [0, 1].
+        The largest share of these points that may be errors, in [0, 1].
 
     Raises
     ------
@@ -555,7 +558,7 @@ class ViolationBudget(Restriction):
     Parameters
     ----------
     kappa : float
-        κ in [0, 1].
+        κ in [0, 1], the largest share of the n points.
 
     Raises
     ------
@@ -586,7 +589,7 @@ class ViolationBudget(Restriction):
         return Budget(np.arange(y.size), int(np.floor(self.kappa * y.size + 1e-9)))
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """Return the number of margins below 1 beyond κn, which the excess of a relaxed count does not exceed."""
+        """Return the number of margins below 1 beyond κn, at least the excess of a relaxed count."""
         wrong = (y * np.asarray(X @ w)) < 1.0 - 1e-6
         return float(max(wrong.sum() - self.kappa * y.size - 1e-9, 0.0))
 
@@ -723,7 +726,7 @@ class CountParity(_OfGroups):
         return {f"{name} d": d, f"{name} not d": 1.0 - d}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """Return the excess over ε of the largest difference, scores within 1e-6 of zero counted to make it least."""
+        """Return the excess over ε of the largest difference of shares, scores within 1e-6 of zero counted to make it least."""
         scores = np.asarray(X @ w)
         return max(self.equal_rates(y).least_spread(scores > 1e-6, scores > -1e-6) - self.epsilon, 0.0)
 

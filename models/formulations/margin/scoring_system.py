@@ -71,7 +71,7 @@ class ScoringSystem(NamedComposition):
         a point where C0 is 0. For N C0 < 2 and points of weight 1, smaller coefficients are worth neither an error nor a feature;
         for larger N C0 they may be worth an error.
     sample_weight : float or array_like (n,)
-        c ≥ 0.
+        c_i ≥ 0, the cost of the loss of point i.
     epsilon : float
         "> 0" is stated as ≥ ε where features are not whole numbers. Where they are, scores are too, and "> 0" is "≥ 1",
         whatever ε ≤ 1.
@@ -90,8 +90,9 @@ class ScoringSystem(NamedComposition):
     Raises
     ------
     InputError
-        As `Margin`; bounds that are no whole numbers or exclude 0, a limit or price below 0, ε outside (0, 1]. Restrictions
-        that count margins below 1, where features are not whole numbers: a score of 0.5 is right, but its margin is below 1.
+        Data that `Margin` refuses; bounds that are no whole numbers or exclude 0, a limit or price below 0, ε outside (0, 1].
+        Restrictions that count margins below 1, where features are not whole numbers: a score of 0.5 is right, but its margin is
+        below 1.
     """
 
     X: Points
@@ -256,7 +257,9 @@ class ScoringSystem(NamedComposition):
     bound, cutoff, form_with_fixed_integers = Model.bound, Model.cutoff, Model.form_with_fixed_integers
 
     def view(self, kind: type[V]) -> V | None:
-        """Return the `ScoringProblem`, costs as fractions, or the `RiskProblem`; with other restrictions the `MarginProblem`."""
+        """Return the `ScoringProblem` of "supports-bb", the `RiskProblem` of "risk-bb" (logistic loss) or, with restrictions that
+        these solvers do not read, the `MarginProblem` of "margin-bb".
+        """
         if self._restricted is None:
             return self.composition.view(kind) if kind is MarginProblem else None
         if self.logistic:
@@ -288,13 +291,13 @@ class ScoringSystem(NamedComposition):
 
     @property
     def risk_problem(self) -> RiskProblem:
-        """Return the problem that the exact solver of risk scores reads."""
+        """Return the problem that "risk-bb", the exact solver of risk scores, reads."""
         p, (price, size_price) = self.problem, map(float, self.prices)
         return RiskProblem(p.X, p.y, p.weights, p.lower, p.upper, p.intercept, price, size_price, p.max_nonzeros)
 
     @cached_property
     def problem(self) -> ScoringProblem:
-        """Return errors and costs as the exact solver reads them, within the bounds that restrictions leave.
+        """Return the 0-1 problem that "supports-bb", the exact solver, reads, within the bounds that restrictions leave.
 
         Other restrictions are left out: they do not change the value of a point.
         """
@@ -336,7 +339,7 @@ class ScoringSystem(NamedComposition):
         return self.problem.value(int(rounded[0]), rounded[1:])
 
     def point(self, w: FloatArray) -> dict[str, FloatArray]:
-        """Return all blocks of the form at the nearest whole coefficients, errors counted exactly."""
+        """Return all blocks of the form at the whole coefficients nearest to w, errors counted exactly."""
         w = np.rint(np.asarray(w, dtype=np.float64))
         if self.logistic:
             return dict(self.composition.complete({"w": w}))
@@ -358,7 +361,7 @@ class ScoringSystem(NamedComposition):
     def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
-        """Return the point of the nearest whole coefficients."""
+        """Return the point of the nearest whole coefficients; ``box`` is not read."""
         return self.point(np.asarray(values["w"]))
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Smooth losses of `Margin`: the logistic and exponential losses, which take exponential cones, and Huber's loss of residuals.
 
-m is the margin y_i x_i'w of a point and c its cost; `models.formulations.margin.loss` defines the conjugates L* and β.
+m is the margin y_i x_i'w of a point and c its cost. L*(β) = max_a β'a - L(a) is the conjugate of the sum L of the losses at their
+arguments a (margins or residuals), from which the closed-form dual follows. α ≥ 0 are the multipliers of the margins.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class LogisticConjugate(Conjugate):
     )
 
     def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Return minus the multipliers of ``margin``, clipped."""
+        """Return minus the multipliers of the rows ``margin``, clipped to [0, c]."""
         return -np.clip(multipliers["margin"], 0.0, costs)
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
@@ -130,8 +131,8 @@ class ExponentialConjugate(Conjugate):
 
 @dataclass(frozen=True)
 class ExponentialLoss(Loss):
-    """The exponential loss e^-m: the least τ with (-m, 1, τ) in the exponential cone. Multipliers (-α, v, c) of ``power`` have α
-    = c e^-m.
+    """The exponential loss e^-m: the least τ with (-m, 1, τ) in the exponential cone, the constraint ``power``. Its multipliers
+    are (-α, v, c), α = c e^-m at an optimum, v the multiplier of the constant 1.
     """
 
     def required_margin(self, values: Mapping[str, FloatArray]) -> None:
@@ -170,7 +171,7 @@ class ExponentialLoss(Loss):
 
 @dataclass(frozen=True)
 class HuberConjugate(ResidualConjugate):
-    """The conjugate L* of Σ c times Huber's loss with ``delta`` δ; -L* is -Σ β²/(2c) on |β| ≤ c δ."""
+    """The conjugate L* of Σ c times Huber's loss, which is linear beyond ``delta`` δ; -L* is -Σ β²/(2c) on |β| ≤ c δ."""
 
     delta: float
 
@@ -200,7 +201,7 @@ class Huber(ResidualLoss):
     Parameters
     ----------
     delta : float
-        δ > 0; scikit-learn's ``HuberRegressor`` has 1.35 deviations.
+        δ > 0, in units of y; scikit-learn's ``HuberRegressor`` has 1.35 times a scale that it estimates.
 
     Raises
     ------
@@ -230,7 +231,7 @@ class Huber(ResidualLoss):
         return None
 
     def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
-        """Return the part of the residual that is squared, and the rest."""
+        """Return s, the part of the residual that is squared, and ξ = |r - s|."""
         s = np.clip(classifier.argument, -self.delta, self.delta)
         return {"s": s, "xi": np.abs(classifier.argument - s)}
 

@@ -1,6 +1,9 @@
 """`ChebyshevNPSVC`, (8) of Zhang et al., 2024 ("NPSVC++"): K-NPSVC++, hyperplanes of all classes with shared features.
 
-Each class l has an objective J_l, and the largest weighted one is minimised, min max_l ϖ_l J_l (the Chebyshev scalarisation).
+Each class l has an objective J_l, and the largest weighted one is minimised, min max_l ϖ_l J_l (the Chebyshev scalarisation). Its
+variables are a hyperplane u_l'ψ = 0 over the features ψ(x) of a kernel, coefficients v_l of learned features P'ψ, and the matrix
+P with orthonormal columns, which all classes share; U and V have the rows u_l and v_l, Ψ the rows ψ_i = ψ(x_i). The solver
+"kernel-npsvcpp" alternates steps in U (class by class), V, P and multipliers τ_l of the classes.
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ def _root(model: ChebyshevNPSVC) -> FloatArray:
 
 
 def _rest(K: int, p: int, d: int, end: int, n: int) -> Constraint:
-    """U_ki - R_ki = Σ_j P_ij V_kj, one bilinear equality for each class and feature."""
+    """Return the rows U_ki - R_ki = Σ_j P_ij V_kj, one bilinear equality for each class and feature."""
     k, i = (part.ravel() for part in np.indices((K, p)))
     dim, across = 1 + 2 * d, np.arange(d)
     columns = np.column_stack(
@@ -88,7 +91,8 @@ def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, sta
 class ChebyshevPieces:
     """A cache of the matrices that the alternating steps of a `ChebyshevNPSVC` share.
 
-    It keeps those that do not depend on P, for the model and all its ``at(P)``, and those of the last P.
+    It keeps the matrices that do not depend on P, for the model and all its ``at(P)``, and those of the last P. Class k has the
+    rows A = Ψ_A of the points near which its hyperplane is to lie, and B of all others; r1, r2 and μ are weights in J_l.
 
     Parameters
     ----------
@@ -125,7 +129,7 @@ class ChebyshevPieces:
         return KernelRows(self.features.rows, self.features.gram, Ridge(self._model.r1))
 
     def factor(self, k: int) -> HingeFactor | PointsFactor:
-        """Return the factor of A'A + r1 I with the rows B of class k; kept, since P does not enter."""
+        """Return the factor of H = A'A + r1 I with the rows B of class k; kept, since P does not enter."""
         if k not in self._factors and not self.features.linear:
             self._factors[k] = PointsFactor(self._kernel_rows, self._model.near_points(k))
         if k not in self._factors:
@@ -137,7 +141,7 @@ class ChebyshevPieces:
         return self._factors[k]
 
     def program(self, k: int, P: FloatArray, v: FloatArray | None) -> HingeQuadratic:
-        """Return class k's problem; see `ChebyshevNPSVC.class_program`."""
+        """Return class k's problem for fixed P: in u at the given v, or, where v is None, in (u, v) at once with v eliminated."""
         model, factor = self._model, self.factor(k)
         m = factor.shape[0]
         constant = self.smoothness(P)
@@ -158,7 +162,7 @@ class ChebyshevPieces:
         return [replace(program, centre=centre) for program, centre in zip(programs, centres, strict=True)]
 
     def points(self, programs: Sequence[HingeQuadratic], lams: Sequence[FloatArray]) -> FloatArray:
-        """Return U (K, features) of the dual points of `programs`, over kernel features together."""
+        """Return U (K, features) at dual points λ of the problems that `programs` returns, over kernel features together."""
         points = [program.factor for program in programs if isinstance(program.factor, PointsFactor)]
         if not points:
             return np.stack([program.primal(lam) for program, lam in zip(programs, lams, strict=True)])
@@ -185,7 +189,8 @@ class ChebyshevPieces:
         return 0.0 if self._model.mu == 0.0 else 0.5 * self._model.mu * float(np.sum(P * self.smoothed_columns(P)))
 
     def p_step_problem(self, share: float, E: FloatArray) -> StiefelQP:
-        """Return the problem of the P-step (19) with H = -share μS, checked and built again only where the share has changed."""
+        """Return the problem of the P-step, (19): ``share`` is Σ_l τ_l ϖ_l, ``E`` is r1 Σ_l τ_l ϖ_l u_l v_l', H = -share μS."""
+        # H is checked and built again only where the share has changed
         if self._projection is None or abs(self._projection[0] - share) > 1e-14 * share:
             self._projection = (share, StiefelQP(-self._model.mu * share * self.S, E))
         return self._projection[1].with_linear(E)
@@ -224,7 +229,7 @@ class ChebyshevNPSVC(Model):
     kernel : Kernel or callable
         The kernel of the features.
     ridge, offset : float
-        Those of `FeatureMap`.
+        ≥ 0, of the features: ψ_i'ψ_j = k(x_i, x_j) + offset + ridge·δ_ij; an offset > 0 is an intercept; no ridge if linear.
     neighbours : int, optional
         Number of neighbours in the graph (A.12); ⌊log2 n⌋ where it is not given.
     P : array_like (features, d), optional
@@ -310,7 +315,7 @@ class ChebyshevNPSVC(Model):
 
     @cached_property
     def pieces(self) -> ChebyshevPieces:
-        """Return the parts that every P shares and the alternating steps keep."""
+        """Return the cache of matrices that the steps of the solver share."""
         return ChebyshevPieces(self)
 
     @property
@@ -333,7 +338,7 @@ class ChebyshevNPSVC(Model):
         return inside if self.orientation == "one" else ~inside
 
     def at(self, P: FloatArray) -> ChebyshevNPSVC:
-        """Return the same model with P fixed; shares features, graph and factors."""
+        """Return the same model with P fixed; it shares features, graph and factors."""
         fixed = replace(self, P=P)
         for name in ("pieces", "classes"):
             object.__setattr__(fixed, name, getattr(self, name))
@@ -344,7 +349,7 @@ class ChebyshevNPSVC(Model):
         return self.at(optimised["P"]) if self.P is None and "P" in optimised else self
 
     def class_program(self, k: int, P: FloatArray | None = None, v: FloatArray | None = None) -> HingeQuadratic:
-        """Return class k's problem for fixed P: in u at the given v (the u-step, (14)-(16)), or in (u, v) at once, v eliminated.
+        """Return class k's problem for fixed P: in u at the given v (the u-step, (14)-(16)), or, without v, in (u, v) at once.
 
         In u: H = A'A + r1 I with the rows Ψ_A as A, linear term -r1 (Pv)'u. **Errata** of the printed dual: (16) and (A.9) lack
         the factor r1 of BQPv, (A.5) has -K_{-l}λ where + is right, (A.6) K_l' for K_{-l}'. At once: v = r1/(r1 + r2) P'u, which
@@ -357,7 +362,7 @@ class ChebyshevNPSVC(Model):
         return np.asarray(self.r1 / (self.r1 + self.r2) * (U @ P))
 
     def objectives(self, U: FloatArray, V: FloatArray, P: FloatArray | None = None) -> FloatArray:
-        """Return J_l at U (K, features), V (K, d)."""
+        """Return J_l of every class, (K,), at U (K, features), V (K, d)."""
         P = self._fixed(P)
         F = self.features.rows @ U.T
         common = self.smoothness(P)
@@ -571,8 +576,8 @@ class ChebyshevNPSVC(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return max_l ϖ_l D_l(λ_l), D_l the dual value of class l's own problem at multipliers clipped to their box; -inf while
-        P is free.
+        """Return max_l ϖ_l D_l(λ_l), D_l the dual value of class l's own problem at its multipliers λ_l clipped to their box;
+        -inf while P is free.
 
         Any one class bounds the maximum.
         """

@@ -1,6 +1,7 @@
 """Nonconvex programs of one class, (2) of Zhang et al., 2024 ("NPSVC++"), with a loss concave in |f|: capped or correntropy.
 
-`NonparallelSVM` compiles to them. f_i = u'ψ_i is the score of point i with the features ψ_i.
+`NonparallelSVM` compiles to them: a hyperplane u'ψ = 0 near the points of a class and far from the others. f_i = u'ψ_i is the
+score of point i with the features ψ_i.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ class ConcaveProgram(ABC):
     """Base class of the programs min Σ_{class} ℓ(|f_i|) + c Σ_{others} (s - f_j)_+ + ½u'Hu, H ⪰ rI, with ℓ concave.
 
     Blocks ``u``, ``xi`` (ξ of the other points, then ξ_i ≥ |f_i| of the class) and those of the loss; constraints ``margin``
-    f + ξ - s ≥ 0, ``above`` ξ - f ≥ 0 and ``below`` ξ + f ≥ 0 with terms of the loss. Searches need |u_j| ≤ `norm_bound`.
+    f + ξ - s ≥ 0, ``above`` ξ - f ≥ 0 and ``below`` ξ + f ≥ 0 with terms of the loss. Branch and bound needs bounds of all
+    variables: |u_j| ≤ `norm_bound`.
 
     Parameters
     ----------
@@ -32,7 +34,7 @@ class ConcaveProgram(ABC):
     inside : ndarray of bool (n,)
         Points of the class.
     H : ndarray (p, p)
-        Matrix of the quadratic.
+        Matrix of the quadratic: the norm and, if wanted, the smoothness on a neighbour graph.
     r, c : float
         r > 0 with H ⪰ rI, and c > 0, the weight of the other points' losses.
     margin : float
@@ -101,7 +103,8 @@ class ConcaveProgram(ABC):
 
 @dataclass(frozen=True, eq=False)
 class CappedProgram(ConcaveProgram):
-    """The `ConcaveProgram` of the capped loss ℓ(a) = min(a, ε): block ``z``, binary, with cost ε and the term M_i z_i.
+    """The `ConcaveProgram` of the capped loss ℓ(a) = min(a, ε): block ``z``, binary, with cost ε; z_i = 1 turns off ξ_i ≥ |f_i|
+    by the term M_i z_i, M_i a bound of |f_i|.
 
     Parameters
     ----------

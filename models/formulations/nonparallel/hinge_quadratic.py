@@ -1,6 +1,6 @@
 """`HingeQuadratic`, a strictly convex quadratic with hinge and pinball losses, and `BoxProgram`, the box QP that is its dual.
 
-Nonparallel classifiers reduce to them, such as those of Zhang et al., 2024 ("NPSVC++").
+The problem of one class of a nonparallel classifier reduces to them, such as those of Zhang et al., 2024 ("NPSVC++").
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class BoxProgram(Model):
 
     @cached_property
     def box(self) -> BoxQP:
-        """Return the view that algorithms read."""
+        """Return the box QP as solvers read it."""
         gram = self.Z @ self.Z.T if self.Z.shape[0] <= self.Z.shape[1] else None
         return BoxQP(self.Z, self.q, self.lower, self.upper, self.ridge, self._point, gram=gram)
 
@@ -143,7 +143,7 @@ class BoxProgram(Model):
 
     @property
     def statement(self) -> Statement:
-        """Return the algebra above."""
+        """Return the problem as printed."""
         m, r = self.Z.shape
         return Statement(
             title="Convex quadratic over a box",
@@ -182,7 +182,7 @@ class HingeQuadratic(Model):
     Parameters
     ----------
     factor : HingeFactor, PointsFactor, SignedFactor or DowndatedFactor
-        H (p, p) symmetric positive definite and G (m, p); m may be 0.
+        H (p, p) symmetric positive definite and G (m, p), as matrices or by kernel rows; m may be 0.
     b : array_like (p,)
         Linear term.
     h, weights, tau : array_like (m,)
@@ -239,7 +239,7 @@ class HingeQuadratic(Model):
 
     @cached_property
     def _centre(self) -> FloatArray:
-        """H⁻¹b."""
+        """Return H⁻¹b."""
         if self.centre is not None:
             return self.centre
         return self.factor.solve(self.b) if self.b.any() else np.zeros(self.b.size)
@@ -276,7 +276,7 @@ class HingeQuadratic(Model):
         return self.factor.solve(self.factor.rmatvec(lam)) - self._centre
 
     def losses(self, u: FloatArray) -> FloatArray:
-        """Return max(h - Gu, -τ(h - Gu))."""
+        """Return the losses max(h_j - g_j'u, -τ_j(h_j - g_j'u)) without their weights, (m,)."""
         short = self.h - self.factor.times(u)
         return np.asarray(np.maximum(short, -self.tau * short))
 
@@ -286,7 +286,7 @@ class HingeQuadratic(Model):
         return quadratic + float(self.weights @ self.losses(u))
 
     def recover(self, lam: FloatArray) -> BoxPoint:
-        """Return primal point, multipliers and reduced costs of a λ in the box."""
+        """Return primal point, multipliers of the form's constraints and reduced costs from a λ in the box."""
         u = self.primal(lam)
         pinball = self.tau > 0
         margin = (lam + self.tau * self.weights) / (1.0 + self.tau)
@@ -371,7 +371,7 @@ class HingeQuadratic(Model):
 
     @property
     def statement(self) -> Statement:
-        """Return the algebra above."""
+        """Return the problem and its dual as printed."""
         m, p = self.factor.shape
         return Statement(
             title="Quadratic with piecewise-linear losses",

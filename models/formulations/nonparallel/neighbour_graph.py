@@ -36,17 +36,19 @@ def nearest_neighbours(X: Points, k: int) -> tuple[IntArray, FloatArray]:
 
 
 def neighbour_laplacian(X: Points, neighbours: int | None = None, gamma: float | None = None) -> sp.csr_array:
-    """Return I - D^-½ G D^-½ with G_ij = exp(-γ||x_i - x_j||²) where i is among the k nearest of j or j among those of i, (A.12).
+    """Return I - D^-½ G D^-½ with G_ij = exp(-γ||x_i - x_j||²) where i is among the k nearest of j or j among those of i, else 0;
+    D has the row sums of G on its diagonal: (A.12).
 
     **Erratum**: the paper's L = D - A reads D - G; in practice (and here) it is the normalised Laplacian.
 
     Parameters
     ----------
     X : ndarray or csr_array (n, p)
+        The points x_i.
     neighbours : int, optional
         k; ⌊log2 n⌋ where it is not given.
     gamma : float, optional
-        γ > 0; 1/(mean squared distance), the rule "npsvc", where it is not given.
+        γ > 0; 1/(mean squared distance of the points), `gamma_by_rule` "npsvc", where it is not given.
 
     Returns
     -------

@@ -4,7 +4,8 @@
 
     min over u of  Σ_{target} ℓ_s(f(x_i)) + c Σ_{others} ℓ_d(f(x_i)) + r/2 ||u||²,     f(x) = u'ψ(x),
 
-with a similarity loss ℓ_s, a dissimilarity loss ℓ_d and features ψ.
+with a similarity loss ℓ_s, a dissimilarity loss ℓ_d, features ψ of a kernel, and c, r > 0. A point goes to the class whose
+hyperplane is nearest (`nearest_hyperplane`).
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def _insensitive(model: NonparallelSVM) -> HingeQuadratic:
 
 
 def _concave(model: NonparallelSVM, size: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """ℓ_s and its slope as functions of |a|; 0 of the flat side at the capped loss's kink."""
+    """Return ℓ_s and its slope as functions of |a|; 0 of the flat side at the capped loss's kink."""
     if model.loss == "correntropy":
         decay = np.exp(-model.gamma * size)
         return 1.0 - decay, model.gamma * decay
@@ -106,7 +107,7 @@ def _concave(model: NonparallelSVM, size: FloatArray) -> tuple[FloatArray, Float
 
 
 def _placed(model: NonparallelSVM, i: int, f: float, weight: float | None, top: float) -> PointRow:
-    """Point i, with f and its weight (the largest is ``top``)."""
+    """Return the row of point i, with f and its weight (the largest is ``top``)."""
     label = model.class_label(model.y[i])
     if model.inside[i]:
         return PointRow(i, label, f, -abs(f), weight, "of the class" + (", on its hyperplane" if abs(f) <= ON_MARGIN else ""))
@@ -131,7 +132,7 @@ class TargetModel(Model):
     target : label
         The class whose hyperplane it is.
     kernel, ridge, offset
-        Those of the feature map ψ (`FeatureMap`).
+        Those of the features: ψ_i'ψ_j = k(x_i, x_j) + offset + ridge·δ_ij; an offset > 0 is an intercept; no ridge if linear.
     """
 
     X: Points
@@ -206,12 +207,12 @@ class TargetModel(Model):
 
     @property
     def base(self) -> Ridge | DenseRegulariser:
-        """Return the regulariser R of the quadratic: I by default."""
+        """Return the matrix R of the regulariser ½u'Ru: I by default."""
         return Ridge(1.0)
 
     @cached_property
     def kernel_rows(self) -> KernelRows | None:
-        """Return the kernel's rows of all points, which the quadratics of the classes share; None for the linear kernel."""
+        """Return the kernel features of all points, which the problems of the classes share; None for the linear kernel."""
         if self._first:
             return self._first.kernel_rows
         return None if self.features.linear else KernelRows(self.features.rows, self.features.gram, self.base)
@@ -226,7 +227,7 @@ class TargetModel(Model):
         return self.program.form.replace(name=self.name)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return the dual value of `HingeQuadratic`."""
+        """Return the dual value of `program` at the multipliers, a lower bound of the optimum."""
         return self.program.bound(x, multipliers)
 
     def view(self, kind: type[V]) -> V | None:
@@ -238,7 +239,7 @@ class TargetModel(Model):
         return self.program.value(u)
 
     def _scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """f(x) = u'ψ(x) of new rows."""
+        """Return f(x) = u'ψ(x) of new rows."""
         return np.asarray(self.features.project(values["u"][:, None], X)[:, 0])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
@@ -286,11 +287,11 @@ class NonparallelSVM(TargetModel):
     gamma : float
         γ > 0 of "correntropy".
     manifold : float
-        μ ≥ 0: weight of f'Lf, L the Laplacian (A.12) of the neighbour graph.
+        μ ≥ 0: weight of f'Lf, L the Laplacian (A.12) of the graph of nearest neighbours.
     kernel : Kernel or callable
         The kernel of the features.
     ridge, offset : float
-        Those of `FeatureMap`.
+        ≥ 0, of the features: ψ_i'ψ_j = k(x_i, x_j) + offset + ridge·δ_ij; an offset > 0 is an intercept; no ridge if linear.
 
     Notes
     -----
@@ -401,8 +402,8 @@ class NonparallelSVM(TargetModel):
 
     @cached_property
     def all_rows(self) -> HingeFactor | SignedFactor:
-        """Return the factor with the other points' rows, and the class's in both signs (insensitive loss) or once (non-convex
-        losses).
+        """Return the factor of H = R with the rows of the losses: the other points' rows, and the class's in both signs
+        (insensitive loss) or once (non-convex losses).
         """
         both_signs = self.convex
         if self.kernel_rows is not None:
@@ -490,7 +491,7 @@ class NonparallelSVM(TargetModel):
     # -- the model ----------------------------------------------------------------------------------------------
 
     def view(self, kind: type[V]) -> V | None:
-        """Return the `BoxQP` view of the dual of the convex pairs; the model itself for the majorisation of the others."""
+        """Return the `BoxQP` dual of a convex pair; of another pair the model itself, which "npsvc-mm" reads; else None."""
         if kind is BoxQP and self.convex:
             return super().view(kind)
         return self if kind is NonparallelSVM and not self.convex else None  # type: ignore[return-value]
@@ -525,7 +526,7 @@ class NonparallelSVM(TargetModel):
         return super().cutoff if self.convex else self.value_at_zero
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return all blocks of a form that is not convex from ``u``."""
+        """Return all blocks; those of a nonconvex pair's form are computed from ``u`` where only it is given."""
         return dict(values) if self.convex or len(values) > 1 else self._concave_program.values(values["u"])
 
     @property
@@ -598,7 +599,9 @@ def nearest_hyperplane(models: Sequence[TargetModel], values: Sequence[Mapping[s
 
 
 def with_target(model: Callable[..., Model]) -> Callable[[Arrays, ParameterValues], Model]:
-    """Return the ``build`` of a record: as `with_kernel`, on the class ``target``, the first one where none is chosen."""
+    """Return the function that builds ``model`` from command-line parameters, with their kernel and the class ``target``, the
+    first class where none is chosen: the ``build`` of a `FormulationInfo`.
+    """
     build = with_kernel(model)
 
     def build_on_class(arrays: Arrays, chosen: ParameterValues) -> Model:

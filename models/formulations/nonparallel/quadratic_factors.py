@@ -1,7 +1,8 @@
 """Factors of the quadratics ½u'Hu of nonparallel class problems, computed once, with bounds of their rounding errors.
 
-Each factor stands for H (p × p, positive definite) and the rows G (m × p) of the losses. `HingeFactor` holds both as matrices,
-`PointsFactor` and `SignedFactor` take them from kernel rows that all classes share, and `DowndatedFactor` subtracts κPP' from H.
+`HingeQuadratic` is min ½u'Hu + b'u + losses of Gu, and its dual over λ (m,) has the matrix GH⁻¹G'. Each factor stands for H
+(p × p, positive definite) and the rows G = (g_j') (m × p) of the losses. `HingeFactor` holds both as matrices, `PointsFactor` and
+`SignedFactor` take them from kernel rows that all classes share, and `DowndatedFactor` subtracts κPP' from H.
 All have ``shape`` (m, p), ``times`` Gu, ``rmatvec`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's matrix
 ZZ' = GH⁻¹G' either Z or, from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a form needs them.
 
@@ -120,7 +121,7 @@ class DenseRegulariser:
 def quadratic_product(
     f: FloatArray, norms: FloatArray, transposed: FloatArray, u: FloatArray, regulariser: Ridge | DenseRegulariser
 ) -> QuadraticProduct:
-    """Return (R + A'A)u and its quadratic form, with error bounds, from f = Au, the rows' norms and A'f."""
+    """Return (R + A'A)u and its quadratic form, with error bounds, from f = Au, the ``norms`` of A's rows and A'f."""
     base_product, size = regulariser.quadratic_product(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
     frobenius = float(np.linalg.norm(norms))
     rounding = gamma(u.size) * frobenius * size  # of f
@@ -292,7 +293,7 @@ class PointsFactor:
         return np.asarray(F - self._spread(self.rows.r * solution, ~self.near_points))
 
     def _spread(self, values: FloatArray, mask: BoolArray) -> FloatArray:
-        """The values at their points, zeros elsewhere."""
+        """Return the values at the points of the mask, zeros elsewhere."""
         spread = np.zeros((self.near_points.size, *values.shape[1:]))
         spread[mask] = values
         return spread
@@ -307,7 +308,7 @@ def solve_each(factors: Sequence[PointsFactor], B: FloatArray) -> FloatArray:
 
 
 def rmatvec_each(factors: Sequence[PointsFactor], lams: Sequence[FloatArray]) -> FloatArray:
-    """Return Ψ_B'λ of every factor, (K, n)."""
+    """Return Ψ_B'λ of every factor and its λ, (K, n); the factors have the same kernel rows."""
     gradients = np.zeros((len(factors), factors[0].near_points.size))
     for row, factor, lam in zip(gradients, factors, lams, strict=True):
         row[~factor.near_points] = lam
@@ -364,15 +365,14 @@ def _inverse(matrix: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class SignedFactor:
-    """The factor of H = R and rows ±ψ_i, G: row j is ``signs[j]`` times the row of point ``points[j]``; a point may have several
-    rows.
+    """The factor of H = R and G, whose row j is ``signs[j]`` times ψ_i of point i = ``points[j]``; a point may have several rows.
 
     ZZ' = GH⁻¹G' has the entries of ΨH⁻¹Ψ' with signs, so a class costs no product of matrices: m² numbers are copied.
 
     Parameters
     ----------
     rows : KernelRows
-        Ψ and R of all points.
+        Ψ, whose rows are ψ_i, and R of all points.
     points : ndarray of int (m,)
         The point whose row ψ_i row j of G is.
     signs : ndarray (m,)
@@ -461,7 +461,7 @@ class FormParts:
 
     @classmethod
     def of(cls, H: FloatArray, G: FloatArray) -> FormParts:
-        """Return the pieces of these H and G."""
+        """Return the parts for these H and G."""
         m, p = G.shape
         rows = CSRRows.hstack([(CSRRows.from_matrix(G), 0), (CSRRows.identity(m), p)], m, p + m)
         entries = CSRRows.from_matrix(0.5 * (H + H.T))  # symmetric: its rows are its columns
@@ -539,11 +539,11 @@ class HingeFactor:
 
     @cached_property
     def form_parts(self) -> FormParts:
-        """Return the form's pieces, kept: an algorithm's steps differ in b alone."""
+        """Return the form's parts of H and G, kept: an algorithm's steps differ in b alone."""
         return FormParts.of(self.H, self.G)
 
     def _product(self, a: FloatArray) -> FloatArray:
-        """GH⁻¹G'a."""
+        """Return GH⁻¹G'a."""
         return self.times(self.solve(self.rmatvec(a)))
 
     @cached_property
@@ -628,7 +628,7 @@ class DowndatedFactor:
 
     @cached_property
     def _spread(self) -> FloatArray:
-        """H⁻¹P R^{-1} with M = R'R."""
+        """Return H⁻¹P R^{-1} with M = R'R."""
         columns = self.base.solve(self.P)
         M = np.eye(self.P.shape[1]) / self.kappa - self.P.T @ columns
         upper = scipy.linalg.cholesky(0.5 * (M + M.T), lower=False)

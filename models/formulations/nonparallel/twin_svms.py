@@ -1,4 +1,6 @@
-"""Twin support vector machines to compare NPSVC++ (Zhang et al., 2024) with: Pin-TSVM (Xu et al.) and NHSVM (Shao et al.)."""
+"""Twin support vector machines to compare NPSVC++ (Zhang et al., 2024) with: Pin-TSVM (Xu, Yang and Pan, 2017) and NHSVM (Shao,
+Chen and Deng, 2014). Each has a hyperplane f(x) = u'ψ(x) = 0 of one class, the *target*, over the features ψ of a kernel.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,9 @@ class PinballTwinSVM(TargetModel):
     tau : float
         τ ≥ 0, the loss's slope where f > 0.
     kernel : Kernel or callable
+        The kernel of the features.
     ridge, offset : float
-        Of `FeatureMap`.
+        ≥ 0, of the features: ψ_i'ψ_j = k(x_i, x_j) + offset + ridge·δ_ij; an offset > 0 is an intercept; no ridge if linear.
 
     Notes
     -----
@@ -83,7 +86,7 @@ class PinballTwinSVM(TargetModel):
 
     @property
     def _factor(self) -> HingeFactor | SignedFactor:
-        """H = I and the rows of the class."""
+        """Return the factor of H = I and the rows of the class."""
         points = np.flatnonzero(self.inside)
         if self.kernel_rows is not None:
             return SignedFactor(self.kernel_rows, points, np.ones(points.size))
@@ -98,7 +101,7 @@ class PinballTwinSVM(TargetModel):
         return HingeQuadratic(self._factor, b, np.zeros(k), np.full(k, self.c / k), np.full(k, self.tau), centre=b)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return one row for each point with its f, and the weight in u of the class's own."""
+        """Return one row for each point with its f, and, for the class's points, the weight in u."""
         f = self.features.rows @ values["u"]
         weights = np.full(f.size, np.nan)
         if multipliers is not None and "margin" in multipliers:
@@ -162,10 +165,11 @@ class JointHyperplanesSVM(TargetModel):
     c, r : float
         c, r > 0, weights of the hinge losses and of the norms.
     margin : float
-        s > 0.
+        s > 0, by which g is to exceed f on the target class, and f to exceed g on the others.
     kernel : Kernel or callable
+        The kernel of the features.
     ridge, offset : float
-        Of `FeatureMap`.
+        ≥ 0, of the features: ψ_i'ψ_j = k(x_i, x_j) + offset + ridge·δ_ij; an offset > 0 is an intercept; no ridge if linear.
 
     Notes
     -----
@@ -214,7 +218,7 @@ class JointHyperplanesSVM(TargetModel):
         return HingeQuadratic(factor, np.zeros(2 * p), np.full(n, self.margin), np.full(n, self.c), np.zeros(n))
 
     def hyperplanes(self, values: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return u and v."""
+        """Return u and v, the two halves of the block ``u``."""
         u, v = np.split(np.asarray(values["u"], dtype=np.float64), 2)
         return u, v
 
@@ -235,7 +239,7 @@ class JointHyperplanesSVM(TargetModel):
         return 1.0 if self.classes.size == 2 and self.target == self.classes[1] else -1.0
 
     def class_values(self, scores: int) -> npt.NDArray[Any]:
-        """Return the names of both classes, else their labels."""
+        """Return the names of the classes, else their labels; ``scores`` is the number of columns of scores."""
         return super().class_values(scores) if self.class_names else self.classes
 
     def predict(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:

@@ -1,6 +1,7 @@
 """Arithmetic of the proof checkers with guaranteed directions of rounding: outward-rounded floats, exact sums, rational numbers.
 
-"Rounded down" (up) means a float64 that is at most (at least) the exact result.
+"Rounded down" (up) means a float64 that is at most (at least) the exact result. A *log* is the proof that an exact search has
+written; T is the matrix of the rotated coordinates v, w = T v, in which it states its boxes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Base classes for checkers of proof logs: `ProofChecker` for any format, `TreeChecker` for the logs of `solvers.exact.search`.
 
 A subclass for a kind of problem reads the problem that a log states, evaluates its incumbent, and gives the rules of its nodes.
-A checker shares no code with the searches and trusts the problem's data alone. It reads a sealed log, compares the problem that
-the log states with the user's, evaluates the incumbent, compares it with the claimed bound, and verifies the tree.
+`check_proof` calls the checker of a log's format. A checker shares no code with the searches and trusts the problem's data alone.
+It reads a sealed log, compares the problem that the log states with the user's, evaluates the incumbent, compares it with the
+claimed bound, and verifies the tree.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Verification of the tree in a proof log by the rules of the problem's checker, in this process or by several verifiers.
 
-`verify_in_order` reads logs in which parents stand before their children, `verify_log` logs in any order. `verify_tree` verifies
-a tree whose records are all in memory, and divides it among verifiers.
+The record of a node has its number, its parent's number and its *side*, the place among the parent's children. A node's *state*
+is what its verified ancestors prove of it. `verify_in_order` reads logs in which parents stand before their children,
+`verify_log` logs in any order. `verify_tree` verifies a tree whose records are all in memory, and divides it among verifiers.
 """
 
 from __future__ import annotations
@@ -161,8 +162,8 @@ class NodeRules(Protocol[S]):
 def verify_in_order(rules: NodeRules[S], records: Iterable[dict[str, Any]], root: S) -> int:
     """Verify a log whose parents stand before their children, one record at a time; return the number of nodes.
 
-    A node without a record must be proved by its parent's record. A proved node may be split all the same: the search had a worse
-    incumbent. The records below it are skipped.
+    ``root`` is the root's state. A node without a record must be proved by its parent's record. A proved node may be split all
+    the same: the search had a worse incumbent. The records below it are skipped.
 
     Raises
     ------
@@ -236,6 +237,8 @@ def verify_log(
     rules: NodeRules[S], records: Iterable[dict[str, Any]], root: S, verifiers: VerifierPool | None
 ) -> tuple[int, int]:
     """Verify a log in any order of its nodes; return the number of verified nodes, and that of records that no node needs.
+
+    ``root`` is the root's state; with at least two ``verifiers`` the subtrees are verified by them.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Compiled loops that several exact searches call, and the decorators that compile the loops of every exact search.
 
-The loops handle infinities and NaN, so the flags ``nnan`` and ``arcp`` of `solvers.interface.numba_flags` are not allowed.
-Reassociation and contraction only change which intermediate results are rounded, and ``nsz`` drops the sign of zero: the loops'
-error bounds hold for every order of summation.
+The loops handle infinities and NaN, so LLVM's fast-math flags ``nnan`` and ``arcp`` are not allowed. Reassociation and
+contraction only change which intermediate results are rounded, and ``nsz`` drops the sign of zero: the loops' error bounds hold
+for every order of summation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Smoothed hinge relaxation of a node of `zero-one-bb` and `margin-bb`, a box: Newton's method, and a certified dual bound.
 
-A node is a box lo ≤ w ≤ hi, and `BoxRelaxation` states its relaxation. `newton` runs projected semismooth Newton steps and
-returns a lower bound D of the node. `rounding_error_bound` bounds the rounding error of D, and `reduced_cost_tightening` shrinks
-the box by D and a cutoff. Compiled searches call them at every node.
+These solvers minimise a norm of w and a piecewise linear loss (such as the 0-1 loss). A node is a box lo ≤ w ≤ hi, and
+`BoxRelaxation` states its relaxation. `newton` runs projected semismooth Newton steps and returns a lower bound D of the node.
+`rounding_error_bound` bounds the rounding error of D, and `reduced_cost_tightening` shrinks the box by D and a cutoff. Compiled
+searches call them at every node.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class BoxRelaxation(NamedTuple):
     h: Any  #: (n,) curvature of each loss φ_i
     q: Any  #: (p,) linear term
     alpha: Any  #: (n,) dual multipliers α_i = φ_i'(b_i - g_i'w)
-    u: Any  #: (n,) margins at w
+    u: Any  #: (n,) margins g_i'w
     curved: Any  #: (n,) h_i where φ_i is curved, else 0
     s: Any  #: (p,) Σ α_i g_i - q
     c: Any  #: (p,) clip(s/2, lo, hi)
@@ -49,8 +50,8 @@ class BoxRelaxation(NamedTuple):
     mid: Any  #: (p,) centre of the box
     half: Any  #: (p,) half-widths of the box
     wide: Any  #: (p,) bounds of the rounding errors of a product with the centre and the half-width, per unit of |g_ij|
-    saved: Any  #: (4, p) w, c, s and ds during the pruning test of `excluded_by_loss_levels`
-    # `activity_bounds` writes the last three fields; the bounds by pairs of points use them as buffers
+    saved: Any  #: (4, p) copies of w, c, s and ds while a pruning test solves the relaxation with larger losses
+    # `activity_bounds` writes the last three fields; the pair bounds (see `loops.matching`) use them as buffers
     largest_margin: Any  #: (n,) largest margin over the box
     least_margin: Any  #: (n,) least margin over the box
     margin_size: Any  #: (n,) Σ_j |g_ij| max |w_j| over the box

@@ -2,10 +2,11 @@
 
 The objective is Σ_j d_j w_j² + max{p'w : |x_k'p| ≤ 1} + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) with atoms x_k and restrictions
 of w. Let B be the claimed bound, ∞ for a claim of infeasibility. The checker proves that no feasible w has an objective below B.
-Its root box (`rotated_problem`) contains every such w, or a point that is as good. The log states a tree of boxes. In each
-*round* of a node it states pairs of terms and multipliers. From these the checker computes a lower bound of the objective on the
-box, and shrinks the box. Integers, limits on non-zero coefficients, linear constraints, budgets of errors and equal rates shrink
-it too (`boxes`). A node must end with an empty box or a bound of at least B, or be split into two.
+Its root box, in coordinates v with w = T v and margins a_i'w = g_i'v (`rotated_problem`), contains every such w, or a point that
+is as good. The log states a tree of boxes. In each *round* of a node it states pairs of terms and multipliers. From these the
+checker computes a lower bound of the objective on the box, and shrinks the box. Integers, limits on non-zero coefficients, linear
+constraints, budgets (at most so many of their points have margins below 1), equal rates, and *demanded* points, whose margins
+must be at least 1, shrink it too (`boxes`). A node must end with an empty box or a bound of at least B, or be split into two.
 
 Bounds and boxes are computed in float64, less their rounding errors: a sum of m products, in any order, is wrong by less than
 (m + 4)·2⁻⁵²·Σ|terms|. The incumbent is evaluated in rational arithmetic (`logged_problem.exact_value`).
@@ -49,7 +50,7 @@ class BoxLosses:
 
     fixed_cost: float  #: sum of the pair bounds
     costs: Array  #: (N,) costs of the terms
-    unpaid: Array  #: (N,) costs less those that pairs have moved to ``fixed_cost``
+    unpaid: Array  #: (N,) costs less what the pairs have moved to ``fixed_cost``
     low: Array  #: (N,) least margins on the box, at least 1 for demanded points
     high: Array  #: (N,) greatest margins on the box
     size: Array  #: (n,) largest Σ_j |g_ij v_j| of each point on the box
@@ -155,9 +156,9 @@ _FINE = 1e-11
 
 
 def search_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
-    """Return the box for which the search computed a round's multipliers, enlarged to contain this one; its bounds hold here.
+    """Return the box that the round ``entry`` states, enlarged to contain ``box``: bounds on the larger box hold on ``box``.
 
-    On this box, which may be smaller, the same multipliers may prove less.
+    The search computed the multipliers for the stated box. On ``box``, which may be smaller, they may prove less.
     """
     lo, hi = box.lo, box.hi
     if "box" in entry:
@@ -222,7 +223,7 @@ def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cu
 
 
 def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
-    """Raise the bound of the box by a round's pairs and multipliers, and cut off the part that costs ``cut`` or more.
+    """Raise the bound of the box by a round's pairs and multipliers, ``entry``, and cut off the part that costs ``cut`` or more.
 
     Let R v ≥ r be the linear constraints and the demanded margins, with multipliers μ ≥ 0; α the terms' multipliers and g_t their
     rows; p a point of the norm's polar in coordinates v; γ slopes of the prices π; θ ≥ 0 prices of the budgets; d_j the
@@ -317,7 +318,7 @@ class MarginChecker(ProofChecker[LoggedMarginProblem]):
     """Checker of the proof logs of `margin-bb`, which `check_proof` calls."""
 
     format, versions = FORMAT, (VERSION,)
-    claims_infeasibility = streams = True
+    claims_infeasibility = streams = True  # a log may claim that no point is feasible; its records are read one by one
 
     def of_model(self, model: Model) -> LoggedMarginProblem:
         """Return the margin problem of the user's model; raise InputError if it has none."""

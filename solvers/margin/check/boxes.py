@@ -1,7 +1,8 @@
 """The nodes of the checker of `margin-bb`, boxes with a lower bound, and their tightening by propagation.
 
-The coordinates are v, w = T v, and the margin of point i is g_i'v. A *demanded* point must have a margin of at least 1. The
-*score* of a point is its label times its margin; equal rates limit the difference of groups' shares of positive scores by ε.
+The coordinates are v, w = T v, and the margin of point i is g_i'v. A *demanded* point must have a margin of at least 1. A
+*budget* is a limit on the number of its points with margins below 1. The *score* of a point is its label times its margin; equal
+rates limit the difference of groups' shares of positive scores by ε.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class CheckedBox:
     lo: Array  #: (p,) lower ends of the box
     hi: Array  #: (p,) upper ends of the box
     bound: float  #: lower bound of the cost of the points of interest
-    marked: BoolArray  #: (p,) whether v_j ≠ 0 at every point of interest, by the node's splits
+    marked: BoolArray  #: (p,) True if v_j ≠ 0 at every point of interest, known by splits
     demanded: BoolArray  #: (n,) whether the point's margin is at least 1 at every feasible point of the box
     #: (n,) 1 if the point's margin is at least 0 at every feasible point of the box, -1 if it is at most 0, else 0; a margin of 0
     #: counts as positive for 1, as negative for -1

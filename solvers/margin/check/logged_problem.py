@@ -1,7 +1,7 @@
 """The problem of a proof log of `margin-bb`: its header, its comparison with the user's problem, and its exact objective.
 
-The objective is Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), with losses ρ_i and ||w||_X the least Σ|α_k|
-with Σ_k α_k x_k = w for the atoms x_k.
+The objective is Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), with costs c_i and losses ρ_i of the margins
+a_i'w, and ||w||_X the least Σ|α_k| with Σ_k α_k x_k = w for the atoms x_k. Points are *kept* if their margins must be at least 1.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _reduced(
     return row, combination
 
 
-#: Keys of a log's header and of its digest where they differ from the fields of `MarginProblem`.
+#: Keys of a log's header and of its digest, by the field of `MarginProblem`, where the two differ.
 HEADER_KEYS = {
     "integer": "whole", "max_nonzeros": "most", "row_lower": "least", "kept_points": "kept", "other_losses": "others",
 }  # fmt: skip

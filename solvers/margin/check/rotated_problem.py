@@ -1,7 +1,9 @@
 """The problem that the checker of `margin-bb` bounds: a log's problem in the log's coordinates v, w = T v, with a root box.
 
 `in_log_coordinates` derives it from the stated data in rational arithmetic. A *term* is a loss of one margin times its cost: of
-each point, then of each point of each budget the loss 1{m < 1}. Losses are bounded by linear pieces (`LinearPieces`).
+each point, then of each point of each *budget* (a limit on the number of its points with margins m < 1) the loss 1{m < 1}. The
+*bounded part* of a loss is the loss without its linear tail; linear pieces bound it (`LinearPieces`). A *demanded* margin or sign
+of a margin is one that every feasible point of a node has.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Compiled loops of the search `margin-bb`, and the Python functions that call them.
 
-`loop_problem` copies a problem into the arrays that the loops read, `new_tree` and `new_node` allocate their workspace, and
-`explore`, `descend` and `objective` run them. The loops are in the modules `exploration` (tree, branching, descents),
-`propagation`, `pairing`, `envelopes`, `norm` and `relaxation` (bounds of a node). Matching and Newton's method are those of
-`solvers.exact.loops`.
+The search minimises Σ_j d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) under restrictions of w; a
+node is a box of w. `loop_problem` copies a problem into the arrays that the loops read, `new_tree` and `new_node` allocate their
+workspace, and `explore`, `descend` and `objective` run them. The loops are in the modules `exploration` (tree, branching,
+descents), `propagation`, `pairing`, `envelopes`, `norm` and `relaxation` (bounds of a node). Matching and Newton's method are
+those of `solvers.exact.loops`.
 """
 
 from __future__ import annotations
@@ -212,7 +213,11 @@ def new_tree(p: int, capacity: int, tol: float, signed: int = 0) -> SearchTree:
 
 
 def explore(problem: LoopProblem, node: LoopNode, tree: SearchTree, nodes: int) -> int:
-    """Explore up to ``nodes`` nodes, least bound first, in the workspace ``node``; return DONE, FULL or PAUSED."""
+    """Explore up to ``nodes`` nodes, least bound first, in the workspace ``node``.
+
+    Return DONE if no node is open, FULL if the tree has too little free capacity (`RESERVE`), PAUSED if the nodes are explored or
+    the log's buffer is half full.
+    """
     return int(run_task(problem, node, tree, EXPLORE, nodes, 0.0))
 
 

@@ -2,8 +2,8 @@
 
 In the loops, which `entry` and `inner` compile, ``r`` is the `LoopProblem`, ``k`` the `LoopNode` and ``tree`` the `SearchTree`.
 
-The loops append their events to the array `SearchTree.log`, from which `solvers.margin.proof` writes the proof log. An event is
-its kind, 0 to 5, followed by its numbers:
+The loops append their events to the array `SearchTree.log`, from which `solvers.margin.proof` writes the proof log. A *round*
+bounds a node and shrinks its box once. An event is its kind, 0 to 5, followed by its numbers:
 
 0, number, parent, side                              a node begins
 1, pairs, hinges, relaxed, priced, (level, i, j)..., a round of the node: its pairs (i, j); the multipliers α of its hinges, as
@@ -214,7 +214,10 @@ def log_support_split(tree: SearchTree, j: int) -> None:
 
 @inner
 def log_round(k: LoopNode, tree: SearchTree, perturbation: float, relaxed: bool, priced: bool) -> None:
-    """Append the event of a round: its pairs, and the multipliers of its relaxation if that was solved (``relaxed``)."""
+    """Append the event of a round: its pairs, and the multipliers of its relaxation if that was solved (``relaxed``).
+
+    ``perturbation`` is the value of the added square, ``priced`` says that budgets have their prices.
+    """
     if not tree.log.size:
         return
     R, rows = k.relaxation, 0

@@ -1,10 +1,11 @@
 """Convex envelopes of the losses on a box, for the relaxation of a node of `margin-bb`, and the objective at a point.
 
-A loss ρ of the margin m = a'w is the sum of a bounded part, piecewise linear between *corners*, and of a linear tail to the left.
-The bounded part has on margins l ≤ m ≤ u the lower convex hull of its values at l, u and the corners between them: a constant and
-hinges, each from the right end of a segment of the hull. A tail of slope s that begins at r, ρ + s (r - m)_+, adds a hinge. If l
-< r the hull may begin at r: if it falls no faster than s there, slope t, hull + (s - t)(r - m)_+ is below the loss on both sides
-of r, and greater than the sum of both hulls.
+A *term* is a loss ρ of a margin m = a'w times its cost. The loss is the sum of a bounded part, piecewise linear between
+*corners*, and of a linear tail to the left. A *demanded* point must have a margin of at least 1. The bounded part has on margins
+l ≤ m ≤ u the lower convex hull of its values at l, u and the corners between them: a constant and hinges, each from the right end
+of a segment of the hull. A tail of slope s that begins at r, ρ + s (r - m)_+, adds a hinge. If l < r the hull may begin at r: if
+it falls no faster than s there, slope t, hull + (s - t)(r - m)_+ is below the loss on both sides of r, and greater than the sum
+of both hulls.
 
 An even loss ρ(|m|) has a hull that does not rise where u ≥ -l. Elsewhere it is that of -m on -u ≤ -m ≤ -l, and its hinges are
 those of the reversed row -a.
@@ -275,7 +276,7 @@ def _envelope(r: LoopProblem, k: LoopNode, i: int, kind: int) -> None:
 
 @inner
 def compute_envelopes(r: LoopProblem, k: LoopNode) -> bool:
-    """Compute margins and envelopes of all terms; return False if no point of the box is feasible."""
+    """Compute margins and envelopes of all terms on the node's box; return False if no point of the box is feasible."""
     _ranges(r, k)
     if r.restricted and not _demand(r, k):
         return False

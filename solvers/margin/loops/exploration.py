@@ -1,7 +1,8 @@
 """The compiled search of `margin-bb`: exploration of nodes, the least bound first, and descents by the convex-concave procedure.
 
-A node is a box of w with a proved lower bound of the problem of `data_structures.LoopProblem`; a *round* bounds and shrinks it.
-`run_task` is the one function that Python calls.
+The problem is to minimise a regulariser plus Σ_i c_i ρ_i(a_i'w) under restrictions of w, `data_structures.LoopProblem`. A node is
+a box of w with a proved lower bound of the objective; a *round* bounds the node and shrinks its box. `run_task` is the one
+function that Python calls.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
 
     It starts and ends at ``k.best``. The concave parts of the losses are linearised at w, so that every iteration lowers the
     objective; the first that does not ends the procedure. Of the node only the box is read; its other fields are overwritten. An
-    infeasible point counts as one of objective ``infeasible_value``. ``sharp`` is that of `relax`.
+    infeasible point counts as one of objective ``infeasible_value``. With ``sharp`` the hinges of `relax` are smoothed least.
     """
     w = k.best
     for j in range(w.size):
@@ -414,7 +415,10 @@ def _explore(r: LoopProblem, k: LoopNode, tree: SearchTree, nodes: int) -> int:
 
 @entry
 def run_task(r: LoopProblem, k: LoopNode, tree: SearchTree, task: int, nodes: int, infeasible_value: float) -> float:
-    """Run a task: `EXPLORE` up to ``nodes`` nodes, `DESCEND` from ``k.best``, or `EVALUATE` its objective; return its result."""
+    """Run a task: `EXPLORE` up to ``nodes`` nodes, `DESCEND` from ``k.best``, or `EVALUATE` the objective there.
+
+    Return `DONE`, `FULL` or `PAUSED` of an exploration, else the objective.
+    """
     if task == EXPLORE:
         return float(_explore(r, k, tree, nodes))
     if task == DESCEND:

@@ -3,8 +3,8 @@
 A term is a loss ρ of a margin m_i times its cost; the bounded part of ρ leaves out its linear tail. If m_i + m_j ≤ S on the box,
 the bounded parts of the two losses sum to at least their minimum over x + y ≤ S (`envelopes.pair_bound`). A matched pair *pays*
 this minimum times the lesser remaining cost of its terms: the product is added to the node's bound, and the cost is subtracted
-from both terms. The relaxation has the remaining costs. Pairs that pay the whole height of a loss are matched first, then others,
-each if it pays more than both envelopes at w.
+from both terms. The relaxation of the node has the remaining costs. Pairs that pay the whole height of a loss are matched first,
+then others, each if it pays more than both envelopes at w.
 """
 
 from __future__ import annotations

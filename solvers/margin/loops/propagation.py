@@ -1,8 +1,9 @@
 """Propagation in `margin-bb`: bound tightening of a node's box by its restrictions.
 
 These are integers, the limit on non-zero coefficients, linear constraints, *demanded points*, whose margins a_i'w must be at
-least 1, and signs of scores y_i a_i'w. Equal rates demand the sign of a score where every other choice makes the groups' shares
-of positive scores differ by more than ε. A demanded sign also decides on which side a score of 0 counts.
+least 1, and *equal rates*: the groups' shares of positive scores y_i a_i'w may differ by at most ε. Equal rates demand the sign
+of a point's margin, and so of its score, where the other sign makes the shares differ by more. A demanded sign also decides on
+which side a score of 0 counts.
 """
 
 from __future__ import annotations

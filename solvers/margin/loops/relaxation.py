@@ -1,8 +1,10 @@
 """The convex relaxation of a node of `margin-bb`, its dual bound, and the box that the bound leaves.
 
-With the remaining costs after pairs, a node costs at least
+With the costs of losses that matched pairs of terms leave (`pairing`), a node, a box of w, costs at least
 
-    const + Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_i (hinges of `envelopes`),   lo ≤ w ≤ hi.
+    const + Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_i (hinges of `envelopes`),   lo ≤ w ≤ hi,
+
+with squares d_j and the norm of atoms x_j; {p : |x_j'p| ≤ 1} is the norm's *polar*.
 
 The maximum is replaced by p'w + Σ_t (D_t'w)_+ for a point p of the polar and moves D_t that do not leave it: hinges too, whose
 multipliers move p. If the polar is a parallelepiped (L1, elastic nets), p is a vertex and the moves are its edges: this is the
@@ -14,9 +16,9 @@ and the dual values bound the box.
 
 *The rows of a node's relaxation* are hinges. Constraints are hinges too, *penalties* so steep that a violation does not pay. With
 N terms, n points and m linear constraints, ``k.hinges`` holds the source of row t as a number: i for the envelope of term i, N +
-i for its tail, 2N + i for demanded point i, 2N + n + s for linear constraint s, 2N + n + m + 2j (+ 1) for the price of w_j on its
-positive (negative) side, and behind these n numbers each for margins that must not be negative, and for those that must not be
-positive.
+i for its tail, 2N + i for demanded point i (its margin must be at least 1), 2N + n + s for linear constraint s, 2N + n + m + 2j
+(+ 1) for the price of w_j on its positive (negative) side, and behind these n numbers each for margins that must not be negative,
+and for those that must not be positive.
 """
 
 from __future__ import annotations
@@ -239,7 +241,7 @@ def _square(r: LoopProblem, k: LoopNode, perturbation: float) -> float:
 def relax(
     r: LoopProblem, k: LoopNode, fixed_cost: float, cut: float, node_bound: float, perturbation: float, sharp: bool
 ) -> float:
-    """Solve the node's relaxation, move w and p to its solution, and return a proved lower bound with the cost ``fixed_cost``.
+    """Solve the node's relaxation, move w and p to its solution, and return a proved lower bound, ``fixed_cost`` included.
 
     ``node_bound`` is the node's bound so far, ``perturbation`` the value s of the added square. The smoothing is reduced until
     the smoothed problem decides whether the bound reaches the cutoff ``cut``; with ``sharp`` to its least value.

@@ -4,7 +4,8 @@ The objective is f(w) = Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}; a point i
 The problem in coordinates w = T v is derived from the stated data in rational arithmetic. The rules recompute bounds and boxes
 from the log's pairs and multipliers alone (``docs/explanation/zero-one-bb.md``). Most functions treat many nodes at once: `Boxes`
 has one node a row. A *round* is the list [points, states, α, pairs, prices] of a node's record, where α are dual multipliers and
-two points of a pair, which no w of the box keeps both, pay its price; a factor θ on the losses is an optional sixth entry.
+two points of a pair, which no w of the box keeps both, pay its price; a factor θ on the losses is an optional sixth entry. A zero
+row is an a_i = 0, which every w violates.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class BoxProblem:
     norm2: Array  #: (n,) ||g_i||², rounded up
     weights: Array  #: (n,) λ_i, rounded down
     free: bool  #: whether the last coordinate is a free intercept
-    target: float  #: the bound to be proved
+    target: float  #: the lower bound of F to be proved
     lo: Array  #: (p,) lower ends of the root box
     hi: Array  #: (p,) upper ends of the root box
     step: tuple[float, float] = (0.0, 0.0)  #: an interval with some u of which all λ_i are integer multiples; (0, 0) without one
@@ -106,7 +107,7 @@ class Packing:
 def reduced_box_problem(
     header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
 ) -> BoxProblem | None:
-    """Return the problem in the coordinates that a log's header states; None if the zero rows alone prove the bound."""
+    """Return the problem in the coordinates that a log's header states; None if the zero rows alone cost the bound."""
     T = np.array(header["T"], dtype=np.float64)
     member = np.array(header["member"], dtype=np.int64)
     p = A.shape[1]
@@ -230,8 +231,9 @@ def _owners(entries: list[list[Any]], *places: int) -> Points:
 def apply_pairs(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> tuple[Packing, Flags]:
     """Apply the pairs of rounds: points that cannot both be kept, max over the box of (g_i + g_j)'v < 2, pay a price together.
 
-    Return the packing, and a mask of empty nodes, in which both points of a pair are kept. If one point of a pair is kept, the
-    other becomes violated. Pairs that the box does not exclude, or with a violated point, are ignored.
+    ``entries`` has one round for each node. Return the packing, and a mask of empty nodes, in which both points of a pair are
+    kept. If one point of a pair is kept, the other becomes violated. Pairs that the box does not exclude, or with a violated
+    point, are ignored.
     """
     owner, n = _owners(entries, 3, 4), len(problem.weights)
     pairs, prices = (
@@ -291,7 +293,7 @@ class Multipliers:
 
 
 def multipliers(nodes: Boxes, entries: list[list[Any]], packing: Packing) -> Multipliers:
-    """Return the multipliers of rounds, one round for each node, clipped to valid ones.
+    """Return the multipliers of the rounds ``entries``, one round for each node, clipped to valid ones.
 
     On a free point with λ left after its pairs, λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
     """
@@ -355,7 +357,7 @@ def _square_bound(problem: BoxProblem, nodes: Boxes, linear: LinearBound) -> tup
 
 
 def intercept_bound(problem: BoxProblem, nodes: Boxes, linear: LinearBound) -> Array:
-    """Return the lower bound with the intercept's linear term only: better if the multipliers balance the classes."""
+    """Return the bounds with the intercept's linear term only, -∞ without one: better if the multipliers balance the classes."""
     if not problem.free:
         return np.full(len(nodes.bound), -np.inf)
     s, delta = linear.slope, linear.error

@@ -120,7 +120,10 @@ def _size(A: Array) -> str:
 
 
 class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
-    """Checker of the four kinds of logs of `zero-one-bb`: boxes, conflicts, conflicts within a budget, and cited logs."""
+    """Checker of the four kinds of logs of `zero-one-bb`: boxes, conflicts, conflicts within a budget, and cited logs.
+
+    The first three hold a tree. The last kind has none: it cites logs of related problems, whose bounds imply its own.
+    """
 
     format = "marginopt-zero-one-proof"
     #: From version 4 on rounds may scale losses; from 5 on conflicts hold their numbers; from 6 on a log may cite others.

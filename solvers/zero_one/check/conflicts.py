@@ -86,7 +86,7 @@ class ConflictProblem:
     labels: Array  #: (m,) the intercept's column, zeros without one
     weights: list[float]  #: (m,) summed, rounded down
     intercept_bound: float  #: bound on |b|
-    target: float  #: B less the cost of the zero rows
+    target: float  #: B less the cost of the zero rows, a_i = 0, which every w violates
     claim: float  #: C less the cost of the zero rows
     budget: float  #: deletions that are allowed, less the zero rows; infinite where deletions are paid from the target
 

@@ -1,7 +1,9 @@
 """Goldfarb and Idnani's dual active-set method for the least norm of a w that keeps given points, with certified lower bounds.
 
 It solves min ½||w||² subject to constraints g'w ≥ 1 (keep a point) or g'w ≥ -1 (violate it). An `ActiveSet` holds rows g of
-active constraints, multipliers u ≥ 0, the point w = Σ u g, and the factors of g = (V'R)': V orthonormal, R triangular.
+active constraints, multipliers u ≥ 0, the point w = Σ u g, and the factors of g = (V'R)': V orthonormal, R triangular. Below, q
+(k in the factorisation) is the number of active constraints, p that of coordinates, and ``ok`` the mask of the points whose
+constraints apply.
 
 The conflict search solves several such problems at each node: a set is a norm-conflict if its least ||w||² reaches the cutoff.
 The choice of the entering constraint takes most of the time, and is made in single precision if its error permits: the method
@@ -131,7 +133,7 @@ def row_divisor(tau: float, second: int) -> float:
 
 @inner
 def set_scales(rows: ConflictRows, ok: Any, priority: Any, violations: Violations, unit: bool) -> None:
-    """Set scale and level of each point's violation from its priority; with ``unit`` the rows have norm 1."""
+    """Set scale and level of each point, whose violation is scale × (level - margin); with ``unit`` the rows have norm 1."""
     scale, level, tau, pull = violations.scale, violations.level, rows.tau, rows.pull
     for i in range(ok.size):
         size = pull[i] if unit else 1.0
@@ -289,9 +291,9 @@ def right_side(second: int) -> float:
 def certified_bound(active: ActiveSet, q: int, reach: float) -> float:
     """Return a proved lower bound of min{||w||² : g'w ≥ ±1 for the first q constraints}, for any multipliers u ≥ 0.
 
-    ``reach`` is a bound of a stretched intercept, 0 without one. The bound is (Σ±u - |v_b| reach)₊²/||v||², where v = Σ u g
-    without its intercept's part v_b. All rounding errors, including those of g itself, are on the safe side. The bound is ∞ if v
-    vanishes.
+    ``reach`` is a bound of a stretched intercept (the last coordinate, outside the norm), 0 without one. The bound is (Σ±u -
+    |v_b| reach)₊²/||v||², where v = Σ u g without its intercept's part v_b. All rounding errors, including those of g itself, are
+    on the safe side. The bound is ∞ if v vanishes.
     """
     p = active.w.size
     total = gain = size = 0.0

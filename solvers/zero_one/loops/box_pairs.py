@@ -2,7 +2,9 @@
 
 Point i is kept if g_i'w ≥ 1, and costs its weight otherwise. Each pair has a price, which both points pay from their weights. One
 point of each pair is violated, so the prices of a packing are a lower bound of the loss. The box search calls `pack_pairs` in
-every round, before the relaxation.
+every round, before the relaxation. A node has m undecided points, with rows g_i in the columns of G, states z_i and lower ends
+l_i of their margins; R and P are work arrays. The points of a pair are of opposite classes: a row and a column of a bipartite
+graph.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _SINGLE_ZERO = np.float32(0.0)
 
 @inner
 def sort_by_decreasing_key(key: Any, m: int, order: Any, P: MatchArrays) -> None:
-    """Write the positions 0 .. m - 1 to ``order``, by decreasing key.
+    """Write the positions 0 .. m - 1 to ``order``, by decreasing key; arrays of ``P`` are buffers.
 
     A radix sort by sixteen bits of t/(1 + |t|), which avoids unpredictable branches, is followed by an insertion sort of
     neighbours with equal bits.
@@ -79,8 +81,9 @@ def set_exclusion_edges(G: Any, rows: Any, columns: Any, mid_excess: Any, share:
     """Set the bits of ``P.adjacent`` to the pairs of a row and a column that the box excludes and that may pay.
 
     Bit k of ``P.adjacent[r]`` is set if max (g_i + g_j)'w < 2 over the box for i = rows[r] and j = columns[k], and if the shares
-    ``share`` of a full loss that both points pay at w add up to less than 1. ``mid_excess`` is g_i'mid - 1 plus an allowance for
-    the rounding of all later operations, which are in single precision.
+    ``share`` of a full loss that both points pay at w add up to less than 1. ``half`` are the half-widths of the box;
+    ``mid_excess`` is g_i'mid - 1 at its centre plus an allowance for the rounding of all later operations, which are in single
+    precision.
     """
     p, nr, nc = half.size, rows.size, columns.size
     M, sums, shares, acc = P.scaled, P.column_margins, P.column_losses, P.row_excess

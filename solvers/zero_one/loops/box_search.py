@@ -98,10 +98,10 @@ def excluded_by_loss_levels(
     A solution below ``cut`` loses at most K = u⌊(cut - least ||w||² in the box)/u⌋, so that ||w||² + θ·loss < cut + (θ - 1)K. The
     box is excluded if the relaxation with losses times θ = `_THETA` has a bound D_θ of at least that threshold.
 
-    ``certain`` is the loss in the relaxation's constant, ``other`` the intercept's part, D the bound at θ = 1. With μ = 1/θ and
-    σ = cut - K, the function μD_θ - (K + μσ) is concave in μ, and its slope at μ = 1 is ν - σ, where ν is the relaxation's
-    non-loss part at its solution c. So D_θ can reach the threshold only if D + (1 - 1/θ)(σ - ν) ≥ cut, with 1 - 1/θ = 0.875; a
-    factor of 0.8 also skips tests that could barely succeed. After a failure the relaxation's solution is restored.
+    ``R`` holds the relaxation of k points. ``certain`` is the loss in its constant, ``other`` the intercept's part, D its bound.
+    With μ = 1/θ and σ = cut - K, the function μD_θ - (K + μσ) is concave in μ, and its slope at μ = 1 is ν - σ, where ν is the
+    relaxation's non-loss part at its solution c. So D_θ can reach the threshold only if D + (1 - 1/θ)(σ - ν) ≥ cut, with 1 - 1/θ
+    = 0.875; a factor of 0.8 also skips tests that could barely succeed. After a failure the relaxation's solution is restored.
     """
     if data.step <= 0.0:
         return False

@@ -53,7 +53,7 @@ class NodeRecord(NamedTuple):
     size: Any  #: (capacity,) number of points of each conflict
     packing: Any  #: conflicts of the last packing
     share: Any  #: their weights in the packing
-    steps: Any  #: kind, first and last entry of each step
+    steps: Any  #: (capacity, 3) kind of each step, its first entry, and the entry after its last one
     entry: Any  #: conflicts of all steps
     entry_share: Any  #: their weights in the packings
     scalars: Any  #: counts, see `NODE_RECORD_SCALARS`
@@ -152,6 +152,8 @@ def prove_node(
     budget: float,
 ) -> int:
     """Process a node of a proof and record its steps; return the branching point, `PROVED` or `OPEN_LEAF`.
+
+    ``rows`` have a free intercept as a stretched coordinate, ``exact`` none; ``weights`` are the costs of deletions.
 
     The node is given, and changed in place, by the points' states ``state``, the proved cost ``extra`` of further deletions and
     the active set ``start`` of the kept points. A point's branching score grows with ``branching_priority`` and ``activity``,

@@ -1,9 +1,10 @@
 """Arrays of the compiled loops of the conflict engine: the points' rows, an active set of the dual method, and workspaces.
 
-The mathematics, with proofs, is in ``docs/explanation/zero-one-bb.md``. The rows here are the penalised parts a_i of the
-reduced rows, with thresholds τ_i. Point i is kept if a_i'w + s_i b ≥ τ_i, where s_i = ±1 is the sign of a free intercept b.
-The intercept is eliminated: some b keeps a set of points exactly if (a_i + a_j)'w ≥ τ_i + τ_j for every pair of a positive
-point i and a negative point j. So a *constraint* is a point (no intercept) or such a pair, scaled to g'w ≥ 1.
+The problem is min ||w||² + Σ_i λ_i 1{a_i'w + s_i b < 1}; proofs are in ``docs/explanation/zero-one-bb.md``. The rows here are the
+penalised parts a_i of the reduced rows, with thresholds τ_i = 1 less a reserve for rounding. Point i is kept if a_i'w + s_i b ≥
+τ_i, where s_i = ±1 is the sign of a free intercept b. The intercept is eliminated: some b keeps a set of points exactly if (a_i +
+a_j)'w ≥ τ_i + τ_j for every pair of a positive point i and a negative point j. So a *constraint* is a point (no intercept) or
+such a pair, scaled to g'w ≥ 1.
 
 Pairs are exact, but yield conflicts of up to 2(p + 1) points. So the search first uses single points with a stretched column for
 the intercept, whose square is a small part of the norm. These conflicts have at most p + 2 points. Their certificates subtract
@@ -138,7 +139,7 @@ class Violations(NamedTuple):
     grid: Any  #: the same values in rows of `LANES`, padded with zeros
     tops: Any  #: (LANES,) largest entry of each column of ``grid``
     scale: Any  #: (n,) scale of each violation: 0 for points without a constraint, negative for points to be violated
-    level: Any  #: (n,) lower or upper bound of the margin
+    level: Any  #: (n,) lower bound of a margin to be kept, upper bound of one to be violated
 
 
 @by_reference

@@ -38,7 +38,7 @@ from .conflict_records import (
 _MOST_INHERITED = 160
 
 #: Fields of `SearchStack.scalars`: current level (-1: none), whether its node is to be processed, length of ``trail``,
-#: counts, and the step of the gap histogram.
+#: counts of nodes, least-norm problems, conflicts, forced deletions and probed children, and the step of the gap histogram.
 STACK_SCALARS = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
 #: Number of bins of the histogram of subtree sizes by gap.
 GAP_BINS = 64
@@ -219,9 +219,10 @@ def process_node(
     cut: float,
     workspace: ConflictWorkspace,
 ) -> int:
-    """Bound the current node; return 0 if it is pruned, 1 if it branches, 2 if it holds a candidate.
+    """Bound the node of ``level``; return 0 if it is pruned, 1 if it branches, 2 if it holds a candidate for the incumbent.
 
-    A solution below the cutoff deletes further free points of cost c ≥ ``extra`` and has ||w||² < cut - V - c ≤ T.
+    Rows and weights are those of `search_depth_first`. A solution below the cutoff deletes further free points of cost c ≥
+    ``extra`` and has ||w||² < cut - V - c ≤ T.
     """
     n = weights.size
     scalars, state = stack.scalars, stack.state

@@ -4,9 +4,9 @@ An *audit* (`values.Audit`) is the objective at the stored coefficients, rounded
 value at the stored multipliers made feasible, rounded down. ρ is the margin of a ν-machine.
 
 X is the training data (n × p; the kernel matrix for a precomputed kernel), ``signs`` the labels, -1 or +1, ``y`` the targets of a
-regression, and ``weights`` the sample weights (n,). φ is the kernel's feature map, K the kernel matrix, and the score is
-f(x) = w'φ(x) + b with w = Σ_i β_i φ(x_i), where β_i = y_i a_i with multipliers a ≥ 0 for a classifier. `auditing.machines` states
-each machine's problem.
+regression, and ``weights`` the sample weights (n,); c_i is C times the weights of class and sample. φ is the kernel's feature
+map, K the kernel matrix, and the score is f(x) = w'φ(x) + b with w = Σ_i β_i φ(x_i), where β_i = y_i a_i with multipliers a ≥ 0
+for a classifier. `auditing.machines` states each machine's problem.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def audit_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatAr
 
 
 def audit_nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    """Return the audit of a fitted ``NuSVC`` of two classes, which stores a/ρ; its level ρ follows from Σa = νn."""
+    """Return the audit of a fitted ``NuSVC`` of two classes, which stores a/ρ; its margin ρ follows from Σa = νn."""
     _refuse_weights("NuSVC", estimator, weights)
     stored, b = _multipliers(estimator, X.shape[0]), _number(estimator.intercept_)
     size = float(np.abs(stored).sum())
@@ -71,7 +71,7 @@ def audit_nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: Floa
 
 
 def audit_one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    """Return the audit of a fitted ``OneClassSVM``, whose offset is the level ρ; all signs are 1."""
+    """Return the audit of a fitted ``OneClassSVM``, whose ``offset_`` is the margin ρ; all signs are 1."""
     _refuse_weights("OneClassSVM", estimator, weights)
     problem = "½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i))"
     stored, rho = _multipliers(estimator, X.shape[0]), _number(estimator.offset_)
@@ -113,7 +113,7 @@ def audit_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray)
 
 
 def audit_nu_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:
-    """Return the audit of a fitted ``NuSVR`` at the ε ≥ 0 that is best for its w and b.
+    """Return the audit of a fitted ``NuSVR`` at the half-width ε ≥ 0 of the tube that is best for its w and b.
 
     The dual is max Σ y_i β_i - ½ β'Kβ over |β_i| ≤ C, Σβ = 0, Σ|β| ≤ C ν n: Schölkopf et al., New support vector algorithms,
     2000. The slope of the objective in ε is C times (ν n less the number of residuals beyond ε), so that the best ε is a

@@ -1,7 +1,10 @@
 """Audits of scikit-learn's linear machines: LinearSVC, LinearSVR, SGDClassifier and LogisticRegression of two classes.
 
-X is the training data (n × p), ``signs`` the labels, -1 or +1, ``y`` the targets or the labels of several classes, and
-``weights`` the sample weights (n,).
+An *audit* (`values.Audit`) is the objective at the stored coefficients, rounded up, and a proved lower bound of the optimum,
+rounded down. `auditing.machines`, which calls these functions, states each machine's problem. X is the training data (n × p),
+``signs`` the labels, -1 or +1, ``y`` the targets or the labels of several classes, and ``weights`` the sample weights (n,). c_i
+is C (1/(αn) in SGDClassifier) times the weights of class and sample, f(x) = w'x + b the score, ε the half-width of the tube of a
+regression.
 """
 
 from __future__ import annotations
@@ -64,7 +67,7 @@ def audit_logistic(estimator: Any, X: FloatArray, signs: FloatArray, weights: Fl
 
 
 def audit_stochastic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    """Return the audit of a fitted ``SGDClassifier`` of two classes: its objective divided by α, at the stored coefficients."""
+    """Return the audit of a fitted ``SGDClassifier`` of two classes; its objective is divided by the parameter α."""
     loss, intercept = estimator.loss, bool(estimator.fit_intercept)
     if loss not in ("hinge", "squared_hinge", "log_loss") or estimator.penalty != "l2":
         raise InputError(

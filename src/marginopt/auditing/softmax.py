@@ -1,7 +1,8 @@
 """Audit of scikit-learn's ``LogisticRegression`` with several classes, which fits the softmax model.
 
-X is the training data (n × p), ``codes`` (n,) the class numbers, ``costs`` c_i = C times the weights of class and sample, W (K ×
-p) and b (K,) the weights and intercepts of the K classes.
+An *audit* (`values.Audit`) is the objective at the stored coefficients, rounded up, and a proved lower bound of the optimum,
+rounded down; `auditing.machines` calls `audit_softmax`. X is the training data (n × p), ``codes`` (n,) the class numbers,
+``costs`` c_i = C times the weights of class and sample, W (K × p) and b (K,) the weights and intercepts of the K classes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _DIGITS = 32
 
 
 def audit_softmax(estimator: Any, X: FloatArray, y: Any, weights: FloatArray) -> Audit:
-    """Return the audit of a fitted ``LogisticRegression`` of several classes.
+    """Return the audit of a fitted ``LogisticRegression`` of several classes with labels ``y`` and sample ``weights`` (n,).
 
     Its problem is min ½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{y_i}(x_i)), f_k = w_k'x + b_k. For any probabilities p_i
     of the classes log Σ_k exp f_k ≥ Σ_k p_ik f_k + H(p_i), H the entropy. Minimised over w, the sum is the bound

@@ -1,6 +1,7 @@
 """`Audit`, the proved gap of a fitted machine, and its arithmetic: values rounded up, bounds down, exactly feasible multipliers.
 
-A *machine* is a fitted linear or kernel model that `audit` reads, of scikit-learn or converted to it (`auditing.machines`).
+A *machine* is a fitted linear or kernel model that `audit` reads, of scikit-learn or converted to it (`auditing.machines`). A
+`Rounded` is a number with a bound of its rounding error.
 """
 
 from __future__ import annotations
@@ -109,19 +110,19 @@ def squared_kernel_norm(gram: GramOperator, coefficients: FloatArray) -> Rounded
 
 
 def squared_norm(w: FloatArray, error: FloatArray) -> Rounded:
-    """Return ||w||² of a vector whose entries have errors of these sizes."""
+    """Return ||w||² of a vector whose entries have errors of at most ``error``."""
     square = dot(w, w)
     return Rounded(square.value, (square.error + float(error @ (2.0 * np.abs(w) + error))) * (1.0 + 1e-12))
 
 
 def half_squared_norm(rows: Iterable[FloatArray], errors: Iterable[FloatArray]) -> Rounded:
-    """Return ½ Σ_k ||w_k||² of vectors whose entries have errors of these sizes."""
+    """Return ½ Σ_k ||w_k||² of vectors, the ``rows``, whose entries have errors of at most ``errors``."""
     norms = [squared_norm(w, error).times(0.5) for w, error in zip(rows, errors, strict=True)]
     return sum(norms[1:], norms[0])
 
 
 def hinge_cost(c: FloatArray, target: float, margins: FloatArray, error: FloatArray, squared: bool = False) -> Rounded:
-    """Return Σ c_i max(0, target - margin_i), or the sum of the squared terms, for margins with errors of these sizes."""
+    """Return Σ c_i max(0, target - margin_i), or that of the squared terms, for margins with errors of at most ``error``."""
     short = np.maximum(target - margins, 0.0)
     error = (error + UNIT * (abs(target) + np.abs(margins))) * (1.0 + 4.0 * UNIT)
     if squared:
@@ -131,7 +132,7 @@ def hinge_cost(c: FloatArray, target: float, margins: FloatArray, error: FloatAr
 
 
 def tube_cost(c: FloatArray, y: FloatArray, f: FloatArray, error: FloatArray, epsilon: float, squared: bool) -> Rounded:
-    """Return Σ c_i (|y_i - f_i| - ε)_+, or the sum of the squared terms, for predictions f with errors of these sizes."""
+    """Return Σ c_i (|y_i - f_i| - ε)_+, or that of the squared terms, for predictions f with errors of at most ``error``."""
     residuals = np.abs(y - f)
     return hinge_cost(c, -epsilon, -residuals, (error + UNIT * residuals) * (1.0 + 4.0 * UNIT), squared)
 
@@ -186,7 +187,7 @@ def feasible_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, mini
 def repaired_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
     """Return multipliers near ``a`` with 0 ≤ a ≤ top and signs'a = 0 (and sum ``total``), and the relative violation by ``a``.
 
-    They are feasible up to rounding; `feasible_multipliers` makes them exactly so.
+    The result is feasible up to rounding; `feasible_multipliers`, which explains ``signs`` and ``top``, makes it exactly so.
     """
     clipped = np.clip(a, 0.0, top)
     scale = float(top.max(initial=0.0)) or 1.0

@@ -1,4 +1,4 @@
-"""The data X and y of an entry of the book (random, packaged or read from a file), equal on every machine."""
+"""The data X and y of an entry of the book of benchmark instances (random, packaged or from a file), equal on every machine."""
 
 from __future__ import annotations
 
@@ -143,8 +143,10 @@ def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
     Parameters
     ----------
     source : mapping
-        ``kind`` (flipped, clusters, rings, packaged, brooks, table, partly-labelled, half-space, audit or sdpa) and the arguments
-        of that kind.
+        ``kind`` and the arguments of that kind. Random data: "flipped" (two classes, some labels flipped), "clusters" (Gaussian,
+        with outliers), "rings", "half-space" (noisy). "packaged": part of a data set of `instances.load`; "brooks": an instance
+        of Brooks's. Files: "table" (numbers, with one column of labels), "partly-labelled" (the same, few labels kept), "audit"
+        (protected columns of persons, labelled by a classifier's predictions), "sdpa" (a semidefinite program).
     """
     arguments = dict(source)
     kind = arguments.pop("kind", None)
@@ -171,7 +173,7 @@ def data_digest(X: FloatArray, y: FloatArray) -> str:
 
 
 def describe_data(source: Mapping[str, Any]) -> str:
-    """Return the data of an entry in words."""
+    """Return the data of an entry in words: the name or the kind, and the arguments."""
     facts = {key: value for key, value in source.items() if key not in ("kind", "name", "predicted")}
     words = ", ".join(f"{key} {value}" for key, value in facts.items())
     return " ".join(filter(None, [str(source.get("name", source.get("kind", ""))), f"({words})" if words else ""]))

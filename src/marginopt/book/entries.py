@@ -1,4 +1,7 @@
-"""`Entry`, one instance of the book with its best known point and bound, and the file of all entries, ``entries.jsonl``."""
+"""`Entry`, one instance of the book with its best known point and bound, and the file of all entries, ``entries.jsonl``.
+
+The *book* is a library of benchmark instances of maximum-margin problems with their best known solutions and proved bounds.
+"""
 
 from __future__ import annotations
 

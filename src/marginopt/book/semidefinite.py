@@ -9,7 +9,8 @@ F_0 and c_k - δ Tr F_k for c_k. A solution of it has S ⪰ δI in the published
 Y = Y' + δI satisfies F_k • Y = c_k, Y ⪰ δI. The equations are then solved in rational arithmetic. The price is a gap of
 δ (Tr S + Tr Y).
 
-X has a row (k, block, i, j, v) for each entry v of F_k with i ≤ j, numbers from 1 on, 0 for F_0; y is c.
+X has a row (k, block, i, j, v) for each entry v of F_k with i ≤ j, numbers from 1 on, 0 for F_0; y is c. A symmetric matrix as a
+vector, *svec*, is its lower triangle, row by row, with the entries off the diagonal times √2.
 """
 
 from __future__ import annotations
@@ -69,7 +70,10 @@ def shifted_form(X: FloatArray, y: FloatArray, shift: float) -> StandardForm:
 
 
 def dual_matrices(svecs: Sequence[FloatArray], shift: float) -> list[float]:
-    """Return the lower triangles of Y, row by row and block by block, from the multipliers of `shifted_form`."""
+    """Return the lower triangles of Y = Y' + δI, row by row and block by block, δ = ``shift``.
+
+    ``svecs`` has the svec of each block of Y', the multipliers of `shifted_form`.
+    """
     numbers: list[float] = []
     for svec in svecs:
         order = int(np.sqrt(2 * len(svec)))
@@ -91,7 +95,7 @@ def exact_cost(X: FloatArray, y: FloatArray, x: Sequence[Fraction]) -> Fraction:
 
 
 def exact_dual_value(X: FloatArray, y: FloatArray, triangles: Sequence[Fraction]) -> Fraction:
-    """Return F_0 • Y of the Y with F_k • Y = c_k that is nearest to the given one.
+    """Return the dual value F_0 • Y at the Y with F_k • Y = c_k for all k that is nearest to the given matrices.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ def solved_entry(
     Parameters
     ----------
     name, data, model, parameters, who
-        As in `Entry`.
+        Fields of the `Entry`: its unique name, kind of data with arguments, name of the model, its parameters, and the person.
     options : Options
         Options of the solve: a time limit, a start, or a node limit, which gives an open entry the same bound on every machine.
     solver : str, optional
@@ -233,7 +233,7 @@ def _with_evidence(
 
 
 def with_stated_bound(entry: Entry) -> Entry:
-    """Return an entry with its proved bound lowered to the one that the book states, which other machines can prove too."""
+    """Return an entry with its proved bound lowered a little, to one that other machines can prove too: the book states that."""
     highest = {"log": entry.value - _TOLERANCE * abs(entry.value), "certificate": entry.value}.get(entry.evidence)
     return entry if highest is None else replace(entry, bound=min(entry.bound - _LAST_DIGITS * abs(entry.bound), highest))
 

@@ -1,9 +1,10 @@
-"""Verification of entries of the open book of margins in rational arithmetic: `verify_entry`.
+"""Verification of entries of the open book of margins in rational arithmetic: `verify_entry`, for ``marginopt book verify``.
 
-It generates the data again, recomputes the objective of the point and a bound by multipliers, and checks a proof log if one is
-given. It does not check a bound by a certificate; `solving.remake_entry` does. `MODELS` has the rules of each model of the book:
-its exact objective, its solvers, and the kind of evidence for bounds. Throughout x_i is a row of X, u_i = y_i x_i'w its margin,
-and (t)_+ = max(t, 0), (t)_- = max(-t, 0).
+An *entry* claims, for one model on one data set, the objective of a point and a lower bound of the optimum. `verify_entry`
+generates the data again, recomputes the objective and a bound by multipliers, and checks a proof log if one is given. It does not
+check a bound by a certificate; `solving.remake_entry` does. `MODELS` has the rules of each model of the book: its exact
+objective, its solvers, and the kind of evidence for bounds. Throughout x_i is a row of X, u_i = y_i x_i'w its margin, w_0 the
+intercept, and (t)_+ = max(t, 0), (t)_- = max(-t, 0).
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from .semidefinite import dual_matrices, exact_cost, exact_dual_value, shifted_f
 
 #: Rows of exact numbers.
 _Rows = list[list[Fraction]]
-#: The model's parameters by name, as `Entry.parameters`.
+#: The model's parameters by name, such as λ and the kind of intercept.
 Parameters: TypeAlias = Mapping[str, Any]
-#: The vectors of a point by name, as `Entry.point`, or of a result's values.
+#: The vectors of a point by name, such as w: those of an entry, or of a solver's result.
 Point: TypeAlias = Mapping[str, Any]
 
 #: The largest number in double precision.
@@ -255,7 +256,8 @@ class ModelRules:
     evidence : {"log", "multipliers", "certificate"}
         The proof of a bound: the solver's proof log, multipliers in the entry, or the certificate of the solver's result.
     main_parameter : str
-        Name of the one required parameter, a positive number: "lam", "C", "C0" or "shift". The page shows its value.
+        Name of the one required parameter, a positive number that the book's page shows: "lam", "C" or "C0", the weight in the
+        objective, or "shift", the δ by which a semidefinite program is shifted before it is solved.
     optional_parameters : mapping
         For each optional parameter, by name, a function that returns whether a value is valid.
     point_parts : tuple of str
@@ -263,7 +265,7 @@ class ModelRules:
     make_point : callable
         Returns an entry's point, from a result's values and X.
     values_block : str
-        The block of a result's values without which it has no point.
+        The vector that a result's values must have for `make_point`.
     start_coefficients : callable
         Returns the coefficients w with which a solve starts, from an entry's point and X.
     multiplier_bound : callable, optional
@@ -299,7 +301,7 @@ def _is_range(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(end, int) for end in value)
 
 
-#: The models of the book by name; in their statements u_i = y_i x_i'w.
+#: The models of the book by name; the symbols of their statements are those of the module's docstring.
 MODELS: dict[str, ModelRules] = {
     "zero-one": ModelRules(
         "min ||w||² + λ Σ 1{u_i < 1}", _margin_loss(lambda u: int(u < 1)), _by_name("zero-one"), ("zero-one-bb",),
@@ -351,7 +353,7 @@ def make_entry_model(name: str, parameters: Parameters, X: FloatArray, y: FloatA
     Raises
     ------
     InputError
-        As `get_model_rules`.
+        The model is unknown, or a parameter is missing, unknown or has an invalid value.
     """
     return get_model_rules(name, parameters).make_model(X, y, parameters)
 

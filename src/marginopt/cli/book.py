@@ -1,7 +1,7 @@
 """The command ``marginopt book``: list, verify, solve and improve entries of the open book of margins, and write its page.
 
-The book (`marginopt.book`) is a collection of instances, each with its best known solution and best proved bound. An entry stands
-if every claim of it that was checked holds.
+The book (`marginopt.book`) is a collection of instances, each with its best known solution and best proved bound. An entry
+*stands* if its claims that were checked all hold, and is *refused* if one of them is false.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The commands on one data set, problem, result or proof log, such as ``solve`` and ``certify``, and ``warm-up``.
 
-The function of a command takes its parsed arguments, prints the answer and returns the exit code. `options` sets it as the
-command's ``run``.
+The function of a command takes its parsed arguments, prints the answer and returns the exit code, 0 unless its docstring says
+otherwise. `options` sets it as the command's ``run``.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def dual(args: argparse.Namespace) -> int:
 
 
 def conflict_rows(args: argparse.Namespace) -> int:
-    """Print constraints of a program that cannot hold together: 0 if they are found, 1 if the program has a point."""
+    """Print constraints of a program that cannot hold together: 0 if they are found, 1 if it has a feasible point."""
     return SOLVED if _print_conflict(_named_program(args, "conflict"), args) else NOT_SOLVED
 
 
@@ -258,7 +258,7 @@ def compare(args: argparse.Namespace) -> int:
 
 
 def warm_up(args: argparse.Namespace) -> int:
-    """Compile the loops of solvers ahead of time, and print the seconds of each."""
+    """Compile the loops of solvers ahead of time, and print the seconds of each solver."""
     seconds = compile_ahead(*args.solvers)
     rows = [(name, f"{value:.1f}") for name, value in seconds.items()]
     print_answer_by(args, seconds, lambda: print_table(("solver", "compiled s"), rows, right=(1,)))
@@ -321,8 +321,8 @@ _CLOSED = 1e-6
 def certify(args: argparse.Namespace) -> int:
     """Check the feasibility of a stored result or a solution file, and recompute its certificate from a program's file.
 
-    Return 0 if the point is feasible and every claim is supported, else 1. A solution file of an integer program may claim an
-    optimum without a bound.
+    Return 0 if the point is feasible and every claim (status, objective, bound) is supported, else 1. A solution file of an
+    integer program may claim an optimum without a bound, which is then not required.
     """
     program = _program(args.file, "certify")
     if args.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
@@ -363,7 +363,10 @@ def _stated_bound(result: Result, check: PointCheck) -> str:
 
 
 def prove(args: argparse.Namespace) -> int:
-    """Write a VIPR certificate of a program's file: 0 if it proves that there is no point or its gap is at most 1e-6, else 1."""
+    """Solve a program's file and write the proof in the VIPR format (Cheung, Gleixner and Steffy, 2017).
+
+    Return 0 if it proves infeasibility, or an optimum to a relative gap of at most 1e-6, else 1.
+    """
     from ..solvers.exact.vipr_certificate import write_vipr
 
     program = _program(args.file, "prove")
@@ -374,7 +377,10 @@ def prove(args: argparse.Namespace) -> int:
 
 
 def audit(args: argparse.Namespace) -> int:
-    """Audit a fitted machine, read from a file, on its training data: 0, or 1 if its gap is larger than ``--tol``."""
+    """Prove how far a machine (SVM or logistic regression), read from a file, is from the optimum on its training data.
+
+    Return 0, or 1 if its relative gap is larger than ``--tol``.
+    """
     from ..auditing import Audit, audit as audit_machine
     from ..auditing.conversion import training_rows
 

@@ -123,7 +123,7 @@ def _model_on_data(name: str, data: str | Instance, args: argparse.Namespace) ->
 
 
 def refuse_options_of_data(args: argparse.Namespace) -> None:
-    """Raise InputError for options of data or of a formulation in a command on a program's file, which takes none of them."""
+    """Raise InputError if a command on a program's file has an option of data or of a formulation, since it takes none."""
     defaults: dict[str, object] = {"label": None, "pair": None, "part": None, "n": None, "leave_out": None, "raw": False}
     defaults |= dict.fromkeys(("missing", "categories"), "refuse")
     unread = [name for name, value in defaults.items() if getattr(args, name) != value]
@@ -188,7 +188,7 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
 
 
 def require_two_classes(instance: Instance, noun: str) -> Instance:
-    """Return the instance; raise InputError if it has more than two classes, with ``noun``, which needs two, in the message."""
+    """Return the instance; raise InputError if it has more than two classes. The message says that ``noun`` needs two."""
     if len(instance.classes) > 2:
         names = ", ".join(map(str, list(instance.sizes())[:6])) + (", ..." if len(instance.classes) > 6 else "")
         raise InputError(

@@ -93,14 +93,14 @@ def _given(arguments: argparse.Namespace) -> set[str]:
 
 
 def parser(only: str = "", words: Sequence[str] = ()) -> CommandLine:
-    """Return the parser of the command line, with the options of one command, since options import what they describe.
+    """Return the parser of the command line. Only one command has its options, since importing them all takes time.
 
     Parameters
     ----------
     only : str
-        The command; without one no command has options.
+        The command that has its options; an empty text for none.
     words : sequence of str
-        The words after the command, whose help describes the formulations named there.
+        The words after the command: its help describes the formulations that they name.
     """
     top = CommandLine(
         tuple(COMMANDS),

@@ -113,7 +113,7 @@ class Command(_Parser):
     words: tuple[str, ...] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the arguments; ``options_given`` maps the names of the given options' values to the options."""
+        """Parse the arguments. ``options_given`` of the result has, for each attribute that an option set, that option."""
         self._options_given: dict[str, str] = {}
         arguments, unknown = super().parse_known_args(args, namespace)
         arguments.options_given = self._options_given
@@ -135,7 +135,7 @@ class Command(_Parser):
         return super().format_help()
 
     def refuse_unknown(self, unknown: Sequence[str]) -> None:
-        """Print an error about arguments that the command does not take, and end the program."""
+        """Print an error about ``unknown``, arguments that the command does not take, and end the program."""
         option = next((word for word in unknown if word.startswith("-")), None)
         if option is None:
             self.error(f"too many words: {' '.join(unknown)}{self._comma_advice()}")

@@ -103,7 +103,10 @@ _EPIGRAPH = "the quadratic objective as a rotated cone: one more variable, epigr
 
 
 def export(args: argparse.Namespace) -> int:
-    """Write every problem in every format, with a manifest of sizes, digests and optima; or one problem to the named file."""
+    """Write every problem in every format, with a manifest of sizes, digests and optima; or one problem to the named file.
+
+    Return 0 if a file was written, else 1.
+    """
     suffixes = _suffixes(args.format or "mps")
     target = Path(args.folder)
     if _SUFFIX.fullmatch(target.suffix) and not target.is_dir():
@@ -224,7 +227,8 @@ def _export(
     }  # fmt: skip
 
 
-#: The values of ``--effort``, the keys of `marginopt.reproduction.record.EFFORTS`, which an installed package does not have.
+#: The values of ``--effort``: one row of each table; all rows with thinned parameter grids; the papers' whole protocols. They are
+#: the keys of `marginopt.reproduction.record.EFFORTS`, repeated since an installed package does not have that module.
 EFFORTS = ("quick", "reduced", "full")
 
 

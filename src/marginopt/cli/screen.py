@@ -1,4 +1,4 @@
-"""Print the answers of commands: as JSON, or as tables and texts that fit the screen, without colour in files or for NO_COLOR."""
+"""Print commands' answers: as JSON, or as tables and texts that fit the screen, coloured on terminals unless NO_COLOR is set."""
 
 from __future__ import annotations
 

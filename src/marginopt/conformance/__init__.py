@@ -1,8 +1,9 @@
 """The conformance suite: properties (*laws*) that every solver, formulation and relaxation must have, plug-ins' included.
 
-`examine` tests one of them by its name. ``python -m marginopt.conformance NAME`` prints for each law whether it holds, does not
-hold (with the numbers), or does not apply (with the reason). The project's own tests run all laws on all solvers, formulations
-and relaxations (tests/laws/test_matrix.py).
+A `Case` is a formulation on a tiny instance, a `Trial` a solver on a case, a `RelaxationCase` a relaxation on one; a `LawCell` is
+the verdict of one law on one of them. `examine` tests a solver, formulation or relaxation by its name. ``python -m
+marginopt.conformance NAME`` prints for each law whether it holds, does not hold (with the numbers), or does not apply (with the
+reason). The project's own tests run all laws on all solvers, formulations and relaxations (tests/laws/test_matrix.py).
 """
 
 from .examine import (

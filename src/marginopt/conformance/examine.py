@@ -1,4 +1,8 @@
-"""Test a solver, formulation or relaxation against the conformance laws: `examine` yields the verdicts, `report` their text."""
+"""Test a solver, formulation or relaxation against the conformance laws: `examine` yields the verdicts, `report` their text.
+
+The subject of a law is a *case* (a formulation on a tiny instance), a solver on a case (`Trial`), a solver, or a relaxation on a
+case. A formulation has several cases; a law is tested on each of them if it has ``every_case``, else on the first one.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,7 @@ class LawCell:
 
 
 def formulation_cells(info: FormulationInfo) -> Iterator[LawCell]:
-    """Yield the verdicts of the formulation laws: of all on the first case, of those with ``every_case`` on the rest."""
+    """Yield the verdicts of the formulation laws on all cases of a formulation."""
     for k, case in enumerate(cases(info)):
         for law in FORMULATION_LAWS.laws:
             if law.every_case or k == 0:
@@ -51,13 +55,13 @@ def formulation_cells(info: FormulationInfo) -> Iterator[LawCell]:
 
 
 def solver_formulation_cells(info: FormulationInfo, solver: Solver) -> Iterator[LawCell]:
-    """Yield the verdicts of the solver laws: of all on a formulation's first case, of those with ``every_case`` on the rest."""
+    """Yield the verdicts of the solver laws, for one solver on all cases of a formulation."""
     for k, case in enumerate(cases(info)):
         yield from trial_cells(Trial(solver, case), every_law=k == 0)
 
 
 def trial_cells(trial: Trial, every_law: bool = False) -> Iterator[LawCell]:
-    """Yield the verdicts of the solver laws on one case: of all with ``every_law``, else of those with ``every_case``."""
+    """Yield the verdicts of the solver laws on one case: of all laws if ``every_law``, else of the laws with ``every_case``."""
     for law in SOLVER_LAWS.laws:
         if law.every_case or every_law:
             yield LawCell(law, trial.name, _verdict(law, trial))
@@ -97,8 +101,8 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]
     Parameters
     ----------
     name : str
-        As in ``marginopt.solvers.table()``, ``formulations.table()`` or ``relaxations.table()``. If a solver and a formulation
-        have the same name, both are examined.
+        A name of ``marginopt.solvers.table()``, ``formulations.table()`` or ``relaxations.table()``. If a solver and a
+        formulation have the same name, both are examined.
     others : iterable of str, optional
         For a solver, names of the formulations to test it on; for a formulation, names of the solvers. All if not given.
 

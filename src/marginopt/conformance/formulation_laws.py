@@ -1,6 +1,7 @@
 """The laws of formulations (print, LaTeX, bad input, form, bound, files) and of relaxations, which `examine` tests.
 
-A law is a function of a `Case` or a `RelaxationCase` that returns a `LawVerdict`; its docstring states the law.
+A law is a function of a `Case` (a formulation on a tiny instance) or a `RelaxationCase` (a relaxation of one) that returns a
+`LawVerdict`; its docstring states the law. *The form* is the model's standard form, a program with cones.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ class RelaxationCase:
 
     @property
     def original(self) -> ZeroOneSVM:
-        """The 0-1 model, with its optimum as the incumbent that tightens M."""
+        """The 0-1 model, with its optimum as the incumbent value that tightens big-M constants."""
         model = self.case.model
         assert isinstance(model, ZeroOneSVM) and self.case.optimum is not None
         return replace(model, upper_bound=self.case.optimum * (1.0 + 1e-9))

@@ -193,7 +193,7 @@ class Trial:
 
     @property
     def tol(self) -> float:
-        """The relative gap that the solves of the trial must reach."""
+        """The relative gap that the solves must reach: the solver's ``achievable_gap``, else 1e-4 (first-order) or 1e-6."""
         info = self.solver.info
         return info.achievable_gap or (_FIRST_ORDER_TOL if info.first_order else _DEFAULT_TOL)
 
@@ -247,7 +247,7 @@ class Trial:
             return None
 
     def solve(self, problem: Model | StandardForm | None = None, **changes: Any) -> Result:
-        """Return the result of this case, or of another problem; ``changes`` replace the trial's options."""
+        """Return the result of this case, or of another problem; ``changes`` replace the trial's options of `marginopt.solve`."""
         seconds = _SEARCH_SECONDS if self.is_continuous_nonconvex else _CASE_SECONDS
         options: dict[str, Any] = {"tol": self.tol, "time_limit": seconds, "iteration_limit": _CASE_ITERATIONS, "threads": 1}
         return solve(self.case.model if problem is None else problem, self.solver, **options | changes)

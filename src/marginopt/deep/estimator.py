@@ -1,6 +1,8 @@
 """`DeepNPSVC`: the deep nonparallel classifier D-NPSVC++ as a scikit-learn estimator, with checkpoints of its training.
 
-*NPSVC++* is Zhang, Lai, Zhou and Liang (2024), *NPSVC++: Nonparallel classifiers encounter representation learning*.
+*NPSVC++* is Zhang, Lai, Zhou and Liang (2024), *NPSVC++: Nonparallel classifiers encounter representation learning*; numbers in
+parentheses are its equations. (25) is the step min ½τ'Qτ - γ Σ τ_l J_l over weights τ of the unit simplex, with the inner
+products Q of the gradients of the classes' objectives J_l; (26) is the average τ ← βτ* + (1 - β)τ with its solution τ*.
 """
 
 from __future__ import annotations
@@ -232,12 +234,12 @@ _OBJECTIVES = ("chebyshev", "sum", "softmax", "margin-softmax", "arcface")
 class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[misc]
     """D-NPSVC++: a hyperplane for each class over the features of a network trained together with them, NPSVC++ (22)-(26).
 
-    Class l of K has the hyperplane f_l(x) = w̃_l'·LN[φ(x); z(x)] = 0 with an encoder φ, z = MLP(φ) and a layer norm LN, and an
-    objective J_l (`NearObjectives`). The loss is Σ τ_l ϖ_l J_l with given weights ϖ and weights τ of the unit simplex, its dual
-    to max_l ϖ_l J_l. Algorithm 2: for every batch an update of everything at the current τ, then τ by (25), (26), and an update
-    of the shared parameters (of encoder and MLP) with the hyperplanes frozen. Prediction (21): the nearest hyperplane,
-    |f_l(x)|/||w̃_l||; with ``orientation="rest"`` the farthest. The training of the paper's §C.2.2 is
-    ``DeepNPSVC(**PUBLISHED_TRAINING)``.
+    Class l of K has the hyperplane f_l(x) = w̃_l'·LN[φ(x); z(x)] = 0 with an encoder φ, z = MLP(φ) and a layer norm LN. Its
+    objective J_l is the mean over all samples of ½f_l² for those of class l, c/(K - 1)·½(s - f_l)_+² for the others. The loss is
+    Σ τ_l ϖ_l J_l with given weights ϖ and weights τ of the unit simplex, dual to max_l ϖ_l J_l. Algorithm 2: for every batch an
+    update of everything at the current τ, then τ by (25), (26), and an update of the shared parameters (of encoder and MLP) with
+    the hyperplanes frozen. Prediction (21): the nearest hyperplane, |f_l(x)|/||w̃_l||; with ``orientation="rest"`` the farthest.
+    The training of the paper's §C.2.2 is ``DeepNPSVC(**PUBLISHED_TRAINING)``.
 
     Parameters
     ----------
@@ -254,8 +256,11 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         Widths of the MLP's layers.
     dropout : float
         Dropout rate in the MLP.
-    c, margin, orientation
-        Parameters of the classes' objectives; see `NearObjectives`.
+    c, margin : float
+        c > 0 and s > 0 of J_l: the weight of the hinge terms, and the value of f_l from which they are zero. ``margin`` is also
+        that of "margin-softmax" and "arcface".
+    orientation : {"one", "rest"}
+        The points near hyperplane l: those of class l, or those of all other classes.
     weights : float or sequence of float
         ϖ_l of max_l ϖ_l J_l, in the order of the sorted labels.
     gamma, final_gamma : float
@@ -264,9 +269,11 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
     momentum : float
         Share of the new τ in (26): 0.85 in the paper. A small share averages the weights over batches.
     simplex : str
-        Name of the solver of (25), any that reads `marginopt.ParetoQP`.
-    epochs, batch_size, optimizer, learning_rate, final_learning_rate, weight_decay, shared_step, encoder_epochs
-        See `marginopt.deep.Settings`.
+        Name of the solver of (25), any that reads its quadratic program, `marginopt.ParetoQP`; "smo" is marginopt's own.
+    epochs, batch_size, optimizer, learning_rate, final_learning_rate, weight_decay
+        Passes over the data, samples of a batch, PyTorch's optimiser, its cosine-annealed rate and its weight decay.
+    shared_step, encoder_epochs
+        Whether batches have the second update, with frozen hyperplanes; epochs after which the encoder is frozen (None: never).
     image_shape : sequence of int, optional
         Shape of a sample, (height, width) or (channels, height, width), where X has one row of pixels for each.
     standardise : bool

@@ -35,9 +35,9 @@ def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solve
     objectives : ndarray (K,)
         J_l.
     gamma : float
-        γ ≥ 0; 0 gives the common descent direction of least norm (Theorem 2).
+        γ ≥ 0, the weight of the objectives' values; 0 gives the common descent direction of least norm (Theorem 2).
     solver : str
-        Any solver that reads `ParetoQP`.
+        Any solver that reads `ParetoQP`, the model of this quadratic program.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solve
 
 
 def stationarity(gram: FloatArray, solver: SolverLike = "smo") -> float:
-    """Return min over τ of ||Σ τ_l grad_l|| / max ||grad_l|| from the Gram matrix; 0 exactly at Pareto stationary points."""
+    """Return min over τ of ||Σ τ_l grad_l|| / max ||grad_l|| from the gradients' Gram matrix; 0 exactly if Pareto stationary."""
     largest = float(np.diagonal(gram).max())
     if largest <= 0.0:
         return 0.0
@@ -258,7 +258,7 @@ def gradient_gram(
 
 @final
 class ChebyshevLoss(nn.Module):
-    """The loss Σ τ_l ϖ_l J_l, the dual (9) of max_l ϖ_l J_l; τ is updated by (25) and (26), or uniform (``combination="sum"``).
+    """The loss Σ τ_l ϖ_l J_l, dual (9) to max_l ϖ_l J_l; `step_tau` updates τ by (25) and (26), or τ is uniform ("sum").
 
     τ uniform is the sum of objectives of deep TWSVM (A.15), 1/K Σ ϖ_l J_l.
 
@@ -271,7 +271,7 @@ class ChebyshevLoss(nn.Module):
     combination : {"chebyshev", "sum"}
         How the objectives are weighted: by τ of (25) and (26), or uniformly.
     weights : float or sequence of float
-        ϖ_l > 0.
+        ϖ_l > 0, the importance of class l; one number for all classes or one for each.
     momentum : float
         Share of the new τ in (26), in (0, 1]: β of (26); .85 in the paper.
     simplex : str

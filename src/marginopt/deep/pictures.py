@@ -1,6 +1,7 @@
 """Plots of the training of `DeepNPSVC`: the classes' objectives J_l as a radar chart (figure A.4) and over the epochs (figure 2).
 
-Figures are those of Zhang et al. (2024), *NPSVC++*; τ_l and ϖ_l are the weights of `ChebyshevLoss`.
+Figures are those of Zhang et al. (2024), *NPSVC++*. The training minimises the largest ϖ_l J_l for given class weights ϖ_l, by
+the loss Σ τ_l ϖ_l J_l with dual weights τ_l of the unit simplex. A history has one `EpochRecord`, a dictionary, for each epoch.
 """
 
 from __future__ import annotations
@@ -79,11 +80,11 @@ def draw_training(history: Sequence[EpochRecord], ax: Axes | None = None, *, cla
     Parameters
     ----------
     history : sequence of EpochRecord
-        As `Training` has it.
+        ``history_`` of a fitted `DeepNPSVC`, or ``history`` of a `Training`.
     ax : matplotlib Axes, optional
         A new one where it is not given.
     classes : sequence, optional
-        Names for the legend.
+        Names of the classes for the legend; without them the classes share one label.
 
     Returns
     -------

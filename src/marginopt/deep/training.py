@@ -1,7 +1,9 @@
 """The training loop of `DeepNPSVC`, NPSVC++ Algorithm 2: for each batch two updates of the network, and one of τ between them.
 
 *NPSVC++* is Zhang, Lai, Zhou and Liang (2024); numbers in parentheses are its equations. W̃ are the hyperplanes of all classes,
-θ_sh the shared parameters of encoder and MLP, and the loss is Σ τ_l ϖ_l J_l of the classes' objectives J_l (`losses`).
+θ_sh the shared parameters of encoder and MLP, and the loss is Σ τ_l ϖ_l J_l of the classes' objectives J_l (`losses`), with given
+weights ϖ_l. τ is the running average (26) of solutions of (25), min ½τ'Qτ - γ Σ τ_l ϖ_l J_l over the unit simplex, where Q is the
+Gram matrix of the gradients of ϖ_l J_l.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class Settings:
     batch_size : int
         Samples in a batch. A last batch of one sample joins the one before it, since batch norm needs two.
     optimizer : {"adam", "adamw", "sgd"}
-        SGD with momentum 0.9.
+        The optimiser: PyTorch's Adam, AdamW, or SGD with momentum 0.9.
     learning_rate, final_learning_rate : float
         Learning rates of the first epoch and at the end, cosine-annealed between.
     weight_decay : float
@@ -164,14 +166,14 @@ class Training:
 
     @property
     def gamma(self) -> float:
-        """γ of the current epoch."""
+        """γ of (25) in the current epoch, cosine-annealed."""
         return _cosine_annealed_rate(
             self.settings.gamma, min(self.settings.final_gamma, self.settings.gamma), self.epoch, self.settings.epochs
         )
 
     @property
     def learning_rate(self) -> float:
-        """The current epoch's learning rate."""
+        """The learning rate of the current epoch, cosine-annealed."""
         return _cosine_annealed_rate(
             self.settings.learning_rate, self.settings.final_learning_rate, self.epoch, self.settings.epochs
         )
@@ -260,7 +262,11 @@ class Training:
         return gram, J
 
     def measure(self, data: Batches) -> EpochRecord:
-        """Return J_l, max ϖ_l J_l, Σ τ_l ϖ_l J_l, τ, Pareto stationarity and accuracy on all samples, without dropout."""
+        """Measure the network on all samples, without dropout, and return the values by name.
+
+        They are ``objectives`` J_l, ``largest`` max ϖ_l J_l, ``dual`` Σ τ_l ϖ_l J_l, ``tau``, ``pareto`` (`losses.stationarity`,
+        0 at Pareto stationary points) and ``accuracy``.
+        """
         network, loss = self.network.eval(), self.loss
         K, n = loss.tau.numel(), len(data)
         J = torch.zeros(K, dtype=torch.float64, device=data.device)

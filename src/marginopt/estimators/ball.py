@@ -1,4 +1,7 @@
-"""`MEBOneClass`, the scikit-learn estimator of novelty detection by the minimum enclosing ball in feature space."""
+"""`MEBOneClass`, the scikit-learn estimator of novelty detection by the minimum enclosing ball in feature space.
+
+The feature space is that of a kernel, k(x, x') = φ(x)'φ(x'), and the ball the smallest one that holds all φ(x_i).
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,12 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
     Parameters
     ----------
     kernel : {"rbf", "linear", "polynomial", "poly", "precomputed"}, Kernel or callable
-        As `L2SVC`. With "precomputed" new points have k(x, x) = the largest entry of the training diagonal, since rows of k(x_i,
-        x) do not hold it; exact for kernels of constant diagonal.
-    gamma, degree, coef0, solver, tol, standardise, time_limit, verbose
-        As `L2SVC`.
+        With "precomputed", X is the kernel matrix, and new points have k(x, x) = the largest entry of the training diagonal,
+        since rows of k(x_i, x) do not hold it; exact for kernels of constant diagonal.
+    gamma, degree, coef0
+        γ of "rbf" and "polynomial", a number or the name of a rule (`gamma_by_rule`); degree and constant of "polynomial".
+    solver, tol, standardise, time_limit, verbose
+        The solver, its relative gap, whether to scale features first, seconds, and whether to print progress (`ModelEstimator`).
     contamination : float
         Share of the training points, in [0, 0.5], outside the threshold, which is that quantile of their scores. With 0 the
         threshold is the ball's radius, and every training point is inside.
@@ -43,9 +48,9 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
     radius_ : float
         Radius of the enclosing ball about the centre.
     support_, dual_coef_ : ndarray
-        Points with a_i > 0, and a (1 × support vectors).
+        Indices of the points with a_i > 0, and their a_i (1 × support vectors).
     kernel_, problem_, result_, certificate_, n_features_in_
-        As `L2SVC`.
+        The kernel with γ as a number, the model, its result and certificate, and the number of features.
     """
 
     kernel: Any = "rbf"

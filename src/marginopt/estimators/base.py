@@ -29,10 +29,10 @@ _KEY = "_marginopt_layout"
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
-    """The base class of all estimators; it refuses a pickle of another version's layout, whose predictions could differ."""
+    """The base class of all estimators. It refuses pickles of versions with other fitted attributes: predictions could differ."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes and their layout."""
+        """Return the attributes, and the number of their layout (the version of the set of fitted attributes)."""
         return {**super().__getstate__(), _KEY: _LAYOUT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ class EstimatorInfo:
         return self.estimator.__name__
 
     def make(self) -> Any:
-        """Return an estimator with `quick_parameters`."""
+        """Return an unfitted estimator with the parameters `quick_parameters`."""
         return self.estimator(**self.quick_parameters)
 
 

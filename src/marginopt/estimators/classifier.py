@@ -46,7 +46,7 @@ class PreparedData:
     space : FeatureSpace
         The points of ``sample`` in the space of the models.
     pairs : list of BinaryProblem
-        The binary problems: each pair of classes, or each class against the rest.
+        The binary problems, "pairs" in this module: each pair of classes, or each class against the rest.
     cost : ndarray (m,)
         Sample weight times class weight of each point of ``sample``.
     """
@@ -177,7 +177,7 @@ class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
     n_jobs : int or None
         Binary problems solved at a time (joblib).
     class_weight : dict, "balanced" or None
-        As `PointsClassifier`; only `WeightedClassifier` and its subclasses take it as a parameter.
+        Factors of the sample weights by class; only `WeightedClassifier` and its subclasses take it as a parameter.
     """
 
     #: Statuses that are no reason to warn.
@@ -296,12 +296,15 @@ class BranchAndBoundClassifier(WeightedClassifier, LinearClassifier):
 
 @dataclass(eq=False, repr=False)
 class KernelClassifier(ModelClassifier):
-    """The base class of kernel classifiers: ``support_``, ``dual_coef_`` (problems × support vectors) and ``intercept_``.
+    """The base class of kernel classifiers Σ_j c_j k(x_j, x) + b of each problem.
+
+    Their fitted attributes: ``support_`` (rows of the support vectors x_j in the training set), ``dual_coef_`` (the c_j, problems
+    × support vectors) and ``intercept_`` (b).
 
     Parameters
     ----------
     gamma : float, str or None
-        γ of the kernel or the name of a rule for it, as in `L2SVC`.
+        γ of the kernel, or the name of a rule for it (`models.kernels.kernels.gamma_by_rule`); None for the kernel's own rule.
     degree, coef0 : int, float
         Degree and constant of the polynomial kernel.
     """
@@ -316,12 +319,12 @@ class KernelClassifier(ModelClassifier):
 
 
 def decision_scores(predictor: Predictor, pairs: Sequence[BinaryProblem], classes: int, X: Points) -> FloatArray:
-    """Return the scores of the rows X: of the second of two classes (n,), or of all K classes (n × K)."""
+    """Return the scores of the rows X: of the second of two ``classes`` (n,), or of all K ``classes`` (n × K)."""
     scores = predictor.scores(X)
     return scores[:, 0] if classes == 2 else class_scores(scores, pairs, classes)
 
 
 def require_two_classes(classes: np.ndarray, scope: str = "") -> None:
-    """Raise InputError for fewer than two distinct labels; ``scope`` says in the message which points have them."""
+    """Raise InputError if ``classes``, the distinct labels, are fewer than two; ``scope`` says in the message of which points."""
     if classes.size < 2:
         raise InputError(f"y must hold at least two classes; it has one class{scope}: {classes.tolist()[0]!r}", name="y")

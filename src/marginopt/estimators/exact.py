@@ -1,6 +1,7 @@
 """Classifiers of nonconvex problems, which branch and bound solves to the optimum or within a budget of nodes or seconds.
 
-They are `ZeroOneSVC`, `RampSVC`, `ScoringSystemClassifier` and `SparseSVC`.
+They are `ZeroOneSVC`, `RampSVC`, `ScoringSystemClassifier` and `SparseSVC`, all linear: f(x) = w'x + b is the decision function,
+and y_i f(x_i) the margin of point i, which is violated if it is below 1. A point's weight s_i is sample weight × class weight.
 """
 
 from __future__ import annotations
@@ -69,14 +70,14 @@ class ZeroOneSVC(BranchAndBoundClassifier):
         κ in [0, 1], the share of the n points of each binary problem whose margin may be violated; without weights. A κ too
         small for any classifier is an error.
     multi_class, n_jobs, class_weight, standardise
-        As `L2SVC`.
+        One against one ("ovo") or the rest ("ovr"); problems at a time; weights of classes; whether to scale features first.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
         Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `ModelClassifier`.
+        Model, result and certificate (lists for several problems); classes of each problem; labels; number of features.
     """
 
     lam: float | None = None
@@ -97,7 +98,7 @@ class ZeroOneSVC(BranchAndBoundClassifier):
         epsilon : float
             ε ≥ 0.
         within : float, optional
-            Largest ε that the search covers, ``within`` of `questions.prediction_stability`; ε unless given.
+            Largest ε that the search for such classifiers covers; ε unless given.
 
         Returns
         -------
@@ -195,14 +196,14 @@ class RampSVC(BranchAndBoundClassifier):
     random_state : int
         Seed of the starting points.
     multi_class, n_jobs, class_weight, standardise
-        As `L2SVC`.
+        One against one ("ovo") or the rest ("ovr"); problems at a time; weights of classes; whether to scale features first.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
         Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `ModelClassifier`.
+        Model, result and certificate (lists for several problems); classes of each problem; labels; number of features.
     """
 
     lam: float = 1.0
@@ -225,6 +226,8 @@ class RampSVC(BranchAndBoundClassifier):
 class ScoringSystemClassifier(BranchAndBoundClassifier):
     """Linear classifier with few whole coefficients, `marginopt.ScoringSystem`: SLIM, Ustun and Rudin, 2015, (4).
 
+    It minimises the weighted share of misclassified points plus C0 for each feature in use.
+
     Coefficients are points for each unit of a feature, so features are best whole numbers or yes and no
     (`sklearn.preprocessing.KBinsDiscretizer` makes such). ``points()`` is the table that a person adds up.
 
@@ -240,7 +243,7 @@ class ScoringSystemClassifier(BranchAndBoundClassifier):
     C0 : float
         ≥ 0, the penalty of a feature: the share of the points' total weight that one more feature must classify correctly.
     subject_to : Restriction or sequence of Restriction
-        As `MarginClassifier`, of the kinds that `ScoringSystem` takes.
+        Restrictions of each binary problem, such as ``mo.parity("gender")``, of the kinds that `ScoringSystem` takes.
     solver : str
         "auto" is "supports-bb"; for restrictions that it does not read, "margin-bb" up to five features, else a solver of
         mixed-integer linear problems, any of which will do: their bounds are claimed (``result_.bound_kind``).
@@ -253,14 +256,14 @@ class ScoringSystemClassifier(BranchAndBoundClassifier):
     random_state : int
         Seed of the incumbent heuristic.
     multi_class, n_jobs, class_weight
-        As `L2SVC`.
+        One against one ("ovo") or the rest ("ovr"); problems solved at a time; factors of the weights by class.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
         Whole numbers.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `ModelClassifier`.
+        Model, result and certificate (lists for several problems); classes of each problem; labels; number of features.
 
     Examples
     --------
@@ -345,7 +348,7 @@ class SparseSVC(BranchAndBoundClassifier):
     random_state : int
         Seed of the solver; "sparse-bb" draws no random numbers.
     multi_class, n_jobs, class_weight, standardise
-        As `L2SVC`.
+        One against one ("ovo") or the rest ("ovr"); problems at a time; weights of classes; whether to scale features first.
 
     Attributes
     ----------
@@ -359,7 +362,7 @@ class SparseSVC(BranchAndBoundClassifier):
     coef_, intercept_ : ndarray (problems, p), (problems,)
         Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `ModelClassifier`.
+        Model, result and certificate (lists for several problems); classes of each problem; labels; number of features.
 
     Raises
     ------

@@ -1,4 +1,10 @@
-"""Classifiers of the hinge loss and the conic relaxation: `HingeSVC`, `ConicSVC`; `HingeSVCCV`, `ConicSVCCV` by validation."""
+"""Classifiers of the hinge loss and the conic relaxation: `HingeSVC`, `ConicSVC`; `HingeSVCCV`, `ConicSVCCV` by validation.
+
+f(x) = w'x, where x begins with a 1 for the intercept, is the decision function; a margin u_i = y_i f(x_i) is violated below 1.
+The conic relaxation of min ||w||² + λ Σ 1{u_i < 1}, (21) of Cepeda, Gómez and Han (2024), has a matrix W ⪰ ww' and
+violations 0 ≤ z_i ≤ 1: it is min Tr W + λ Σ z_i, or in the κ form min Tr W over Σ z_i ≤ κn, subject to
+x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +42,7 @@ from .training_set import (
 
 
 class PathClassifier(ModelClassifier):
-    """The base class of classifiers whose model has one parameter, solved at one value or along a path of values."""
+    """The base class of classifiers whose model has one parameter (λ or κ), solved at one value or along a path of values."""
 
     @abstractmethod
     def _value(self) -> float:
@@ -81,7 +87,7 @@ class CrossValidatedClassifier(PathClassifier):
     Parameters
     ----------
     cv : int, float, splitter or iterable
-        The validation splits, as in `HingeSVCCV`.
+        The number of stratified folds, the share of one validation set, or splits as in scikit-learn.
 
     Attributes
     ----------
@@ -92,7 +98,7 @@ class CrossValidatedClassifier(PathClassifier):
     best_index_ : int
         Index of the chosen candidate: the first of the largest mean accuracy among those with a solution in every fold.
     best_score_ : float
-        Its mean accuracy.
+        Mean accuracy of the chosen candidate.
     """
 
     _: KW_ONLY
@@ -208,15 +214,17 @@ class HingeSVC(WeightedClassifier, HingeClassifier):
     ----------
     lam : float
         λ > 0; s_i = sample weight × class weight multiplies it.
-    solver, tol, multi_class, n_jobs, class_weight, standardise, time_limit, verbose
-        As `L2SVC`.
+    solver, tol, standardise, time_limit, verbose
+        The solver, its relative gap, whether to scale features first, seconds, whether to print progress (`ModelEstimator`).
+    multi_class, n_jobs, class_weight
+        One against one ("ovo") or the rest ("ovr"); problems solved at a time; factors of the weights by class.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
         Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `ModelClassifier`.
+        Model, result and certificate (lists for several problems); classes of each problem; labels; number of features.
     """
 
     lam: float = 1.0
@@ -239,7 +247,7 @@ class HingeSVCCV(CrossValidatedClassifier, HingeClassifier):
     n_jobs : int, optional
         Folds at a time (joblib).
     solver, tol, multi_class, class_weight, standardise, time_limit, verbose
-        As `HingeSVC`.
+        As `HingeSVC` above.
 
     Attributes
     ----------
@@ -281,7 +289,7 @@ class ConicClassifier(PathClassifier):
     kernel : {"linear", "rbf", "polynomial", "poly", "precomputed"}, Kernel or callable
         "linear" is the primal form, any other the kernel form.
     gamma, degree, coef0
-        Parameters of the kernel, as in `L2SVC`.
+        γ of "rbf" and "polynomial", a number or the name of a rule (`gamma_by_rule`); degree and constant of "polynomial".
     """
 
     _: KW_ONLY
@@ -311,16 +319,16 @@ class ConicSVC(ConicClassifier):
     kernel : {"linear", "rbf", "polynomial", "poly", "precomputed"}, Kernel or callable
         "linear" is the primal form; any other the kernel form, which costs O(n³) a step.
     gamma, degree, coef0, solver, tol, multi_class, n_jobs, standardise, time_limit, verbose
-        As `L2SVC`.
+        As `ConicClassifier` and `HingeSVC` above.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
         With the linear kernel, of the original features.
     support_, dual_coef_, intercept_, kernel_
-        With any other kernel, as `L2SVC`.
+        With other kernels: support vectors (rows of X), coefficients (problems × support vectors), constants, the kernel.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `ModelClassifier`.
+        Model, result and certificate (lists for several problems); classes of each problem; labels; number of features.
     """
 
     lam: float | None = None

@@ -1,4 +1,8 @@
-"""Support vector classifiers with a kernel: `L2SVC`, `NCHSVC` and `MaxMinSVC` with squared slacks, and `NuSVC`."""
+"""Support vector classifiers with a kernel: `L2SVC`, `NCHSVC` and `MaxMinSVC` with squared slacks, and `NuSVC`.
+
+f(x) = w'φ(x) + b = Σ_i β_i k(x_i, x) + b is the decision function, φ the feature map of the kernel k, β the points' coefficients.
+*Luo et al.* is Luo, Yang, Peng, Wang and Chen (2023), *MaxMin-L2-SVC-NCH*.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +32,14 @@ from .training_set import BinaryProblem, FeatureSpace, KernelSpace, Solution, We
 class L2SVC(WeightedClassifier, KernelClassifier):
     """Support vector classifier with squared slacks and penalised intercept, `marginopt.L2SVMDual`.
 
-    Its dual is (12) of Frandi et al. (2013), which has a margin ρ. The decision function is divided by ρ, so it is that of
-    min ½(||w||² + b²) + (C/2) Σ s_i ξ_i², y_i f(x_i) ≥ 1 - ξ_i, s_i = sample weight × class weight.
+    Its dual is (12) of Frandi et al. (2013), whose primal has y_i f(x_i) ≥ ρ - ξ_i with a variable margin ρ. The decision
+    function is divided by ρ, so it is that of min ½(||w||² + b²) + (C/2) Σ s_i ξ_i² subject to y_i f(x_i) ≥ 1 - ξ_i, where ξ_i is
+    the slack of point i, and s_i = sample weight × class weight.
 
     Parameters
     ----------
     C : float
-        > 0.
+        C > 0, the price of squared slacks.
     kernel : {"rbf", "linear", "polynomial", "poly", "precomputed"}, Kernel or callable
         The kernel ("poly" is "polynomial"); with "precomputed", X is the kernel matrix (n × n).
     gamma : float or str, optional
@@ -64,9 +69,10 @@ class L2SVC(WeightedClassifier, KernelClassifier):
     Attributes
     ----------
     support_, dual_coef_, intercept_, kernel_
-        See `KernelPredictor.attributes`; f = Σ dual_coef_ k(x_i, x) + intercept_.
+        Rows of the support vectors x_i, their coefficients (problems × support vectors), constants, and the kernel with γ as a
+        number; f(x) = Σ dual_coef_ k(x_i, x) + intercept_.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `ModelClassifier`.
+        Model, result and certificate (lists for several problems); classes of each problem; labels; number of features.
     """
 
     C: float = 1.0
@@ -123,10 +129,9 @@ class L2SVC(WeightedClassifier, KernelClassifier):
 class NCHSVC(WeightedClassifier, KernelClassifier):
     """Support vector classifier between two normal convex hulls (L2-SVC-NCH), `marginopt.ConvexHullsDual`.
 
-    Its dual is (1) of Luo, Yang, Peng, Wang and Chen, *MaxMin-L2-SVC-NCH*, whose multipliers a sum to 1 in each class. The edges
-    p* and q* are the averages, weighted by a, of Σ_j y_j a_j k(x_j, x_i) + y_i a_i/(C s_i) over the classes +1 and -1.
-    The decision function is divided by half their distance, (p* - q*)/2, so it is that of min ½||w||² + (C/2) Σ s_i ξ_i²,
-    y_i f(x_i) ≥ 1 - ξ_i, with a free intercept.
+    Its dual is (1) of Luo et al., whose multipliers a sum to 1 in each class. The edges p* and q* are the averages, weighted by
+    a, of Σ_j y_j a_j k(x_j, x_i) + y_i a_i/(C s_i) over the classes +1 and -1. The decision function is divided by half their
+    distance, (p* - q*)/2, so it is that of min ½||w||² + (C/2) Σ s_i ξ_i², y_i f(x_i) ≥ 1 - ξ_i, with a free intercept.
 
     Parameters
     ----------
@@ -159,13 +164,13 @@ class NCHSVC(WeightedClassifier, KernelClassifier):
 class MaxMinSVC(ModelClassifier):
     """The classifier `NCHSVC` that optimises γ of its Gaussian kernel in the same problem, `marginopt.MaxMinSVM`.
 
-    It is (10) of Luo et al., *MaxMin-L2-SVC-NCH*: max over γ of f(γ), the optimal value of the dual of `NCHSVC`. γ is a
-    stationary point of that problem, called local; certificates are those of the inner problem at γ.
+    It is (10) of Luo et al.: max over γ of f(γ), the optimal value of the dual of `NCHSVC`. γ is a stationary point of that
+    problem, called local; certificates are those of the inner problem at γ.
 
     Parameters
     ----------
     C : float
-        > 0.
+        C > 0, the price of squared slacks.
     gamma0, lower, upper : float
         Start and range of γ.
     parameter : {"gamma", "log-gamma", "per-feature"}
@@ -278,7 +283,9 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
 
 @dataclass(eq=False, repr=False)
 class NuSVC(WeightedClassifier, KernelClassifier):
-    """ν-SVM, `marginopt.models.NuSVM`: at most a share ν of the weight is within the margin, at least ν on support vectors.
+    """ν-SVM (Schölkopf et al., 2000), `marginopt.models.NuSVM`: at most a share ν of the weight has y f(x) below the margin.
+
+    At least a share ν of the weight is on support vectors.
 
     ρ ≥ 0, a variable of the problem, is the value of y f(x) at the margin. The decision function is divided by ρ where ρ > 0, so
     that ±1 is the margin, as in scikit-learn.
@@ -290,20 +297,20 @@ class NuSVC(WeightedClassifier, KernelClassifier):
     intercept : {"free", "penalised"}
         Whether the intercept is part of ||w||².
     kernel, gamma, degree, coef0
-        As `L2SVC`. The linear kernel has coefficients of the features.
+        As `L2SVC` above. The linear kernel has coefficients of the features.
     solver, tol, multi_class, n_jobs, class_weight, standardise, time_limit, verbose
-        As `L2SVC`. ``class_weight="balanced"`` makes the classes' shares equal.
+        As `L2SVC` above. ``class_weight="balanced"`` makes the classes' shares equal.
 
     Attributes
     ----------
     coef_ : ndarray (problems, p)
         With the linear kernel, of the original features.
     support_, dual_coef_, kernel_
-        With other kernels; see `KernelPredictor.attributes`.
+        With other kernels, as `L2SVC` above.
     intercept_ : ndarray (problems,)
         The constants of the decision functions.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `ModelClassifier`.
+        Model, result and certificate (lists for several problems); classes of each problem; labels; number of features.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""Linear classifiers: `MarginClassifier` of any loss and regulariser, `LogisticRegression`, and `MulticlassSVC`."""
+"""Linear classifiers: `MarginClassifier` of any loss and regulariser, `LogisticRegression`, and `MulticlassSVC`.
+
+f(x) = w'x + b is the decision function of a binary problem, and y_i f(x_i) the margin of point i.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ class MarginClassifier(BranchAndBoundClassifier):
     intercept : {"penalised", "free"}
         Whether the intercept is part of the regulariser.
     domain : Domain or str
-        The domain of intercept and coefficients, the intercept first. The coefficients are those of standardised features
-        unless ``standardise=False``. It may name columns of the data frame that the classifier is fitted on.
+        The allowed values of intercept and coefficients ("reals": all), the intercept first. The coefficients are those of
+        standardised features unless ``standardise=False``. It may name columns of the fitted data frame.
     subject_to : Restriction or sequence of Restriction
         Restrictions of each binary problem. They may name classes, and columns of the frame that the classifier is fitted on:
         ``mo.parity("gender")``, ``mo.error_budget("yes", .1)``. Points are counted whatever their weight. Rows of X may be
@@ -59,14 +62,14 @@ class MarginClassifier(BranchAndBoundClassifier):
     random_state : int
         Seed of the solver.
     multi_class, n_jobs, class_weight, standardise
-        As `L2SVC`.
+        One against one ("ovo") or the rest ("ovr"); problems at a time; weights of classes; whether to scale features first.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
         Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `ModelClassifier`.
+        Model, result and certificate (lists for several problems); classes of each problem; labels; number of features.
 
     Raises
     ------
@@ -104,7 +107,8 @@ class MulticlassSVC(WeightedPointsClassifier, ModelEstimator):
     Parameters
     ----------
     loss : {"crammer-singer", "weston-watkins", "zero-one"}
-        ℓ. "zero-one" is a mixed-integer program: give a ``time_limit``.
+        ℓ: Crammer and Singer's hinge of the least margin, Weston and Watkins' sum of hinges, or 1 for a point with a margin
+        below 1, a mixed-integer program: give a ``time_limit``.
     lam : float
         λ > 0; s_i = sample weight × class weight multiplies it.
     solver : str
@@ -125,7 +129,7 @@ class MulticlassSVC(WeightedPointsClassifier, ModelEstimator):
     coef_, intercept_ : ndarray (K, p), (K,)
         One vector for each of ``classes_``.
     problem_, result_, certificate_, classes_, n_features_in_
-        See `ModelClassifier`; one problem for all classes.
+        Model, result and certificate of the one problem for all classes; the labels; the number of features.
 
     Raises
     ------
@@ -174,7 +178,8 @@ class LogisticRegression(WeightedClassifier, LinearClassifier):
     intercept : {"free", "penalised"}
         Whether the intercept is part of ||w||².
     solver, tol, n_jobs, class_weight, standardise, time_limit, verbose
-        As `L2SVC`. ``tol`` is a relative duality gap, and proved.
+        The solver, its relative gap (proved), problems solved at a time, factors of the weights by class, whether to scale
+        features first, seconds of each solve, whether to print progress.
     multi_class : {"ovr", "ovo"}
         One class against the rest, whose probabilities are divided by their sum; or one against one, which has no probabilities.
 
@@ -183,7 +188,7 @@ class LogisticRegression(WeightedClassifier, LinearClassifier):
     coef_, intercept_ : ndarray (problems, p), (problems,)
         Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `ModelClassifier`.
+        Model, result and certificate (lists for several problems); classes of each problem; labels; number of features.
     """
 
     C: float = 1.0

@@ -1,6 +1,9 @@
 """`NonparallelSVC`, nonparallel classifiers without learned features: a hyperplane near each class and far from the others.
 
-It covers the methods with which Zhang, Lai, Zhou and Liang, *NPSVC++* (2024), compare theirs in Table 2.
+It covers the methods with which Zhang, Lai, Zhou and Liang, *NPSVC++* (2024), compare theirs in Table 2. With features ψ(x) of a
+kernel, the hyperplane f(x) = u'ψ(x) = 0 of a class solves (2) of that paper,
+
+    min over u of Σ_{class} ℓ_s(f(x_i)) + c Σ_{others} ℓ_d(f(x_i)) + r/2 ||u||² (+ μ/2 f'Lf, L the Laplacian of neighbours).
 """
 
 from __future__ import annotations
@@ -86,14 +89,15 @@ class NonparallelSVC(HyperplaneClassifier):
     """Nonparallel hyperplanes f_l(x) = u_l'ψ(x), `marginopt.NonparallelSVM` once for each class l; the nearest one wins.
 
     The distance is |f_l(x)|/||u_l||, with ψ(x) the features of the kernel. With ``loss="twsvm"`` it is the regularised TWSVM
-    (Shao et al. 2011), ``"npsvm"`` NPSVM (Shao et al. 2014), ``"pinball"`` pinTWSVM (Xu et al. 2017), ``"capped"`` with
-    ``manifold`` > 0 RMTBSVM (Zhang et al. 2023), as far as (2) and Table 1 of *NPSVC++* (2024) state them; ``"lstsvm"`` and
+    (Shao et al., 2011), ``"npsvm"`` NPSVM (Shao et al., 2014), ``"pinball"`` pinTWSVM (Xu et al., 2017), ``"capped"`` with
+    ``manifold`` > 0 RMTBSVM (Zhang et al., 2023), as far as (2) and Table 1 of *NPSVC++* (2024) state them; ``"lstsvm"`` and
     ``"correntropy"`` are the rest of that table.
 
     Parameters
     ----------
     loss : {"twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"}
-        The pair of losses ℓ_s of the class's points and ℓ_d of the others, Table 1 there.
+        The losses (ℓ_s(a), ℓ_d(a)), Table 1 there: ½a² and (s - a)_+; ½a² and ½(s - a)²; (|a| - ε)_+ and (s - a)_+; ½a² and
+        max(s - a, -τ(s - a)); 1 - exp(-γ|a|) and (s - a)_+; min(|a|, ε) and (s - a)_+.
     kernel : {"rbf", "linear", "polynomial", "poly", "precomputed"}, Kernel or callable
         The kernel; with "precomputed", X is the kernel matrix (n × n).
     gamma : float or str
@@ -101,17 +105,17 @@ class NonparallelSVC(HyperplaneClassifier):
     degree, coef0 : int, float
         Degree and constant of "polynomial".
     c : float
-        > 0, weight of the other classes' losses.
+        c > 0, weight of the other classes' losses.
     r : float
-        > 0, weight of the norm of each hyperplane.
+        r > 0, weight of the norm of each hyperplane.
     margin : float
-        s > 0, the value of f that points of the other classes should reach.
+        s > 0 in ℓ_d, the value of f that points of the other classes should reach.
     epsilon, tau, decay : float
-        ε of "npsvm" and "capped", τ of "pinball", γ of "correntropy".
+        ε, τ and γ (``decay``) of these losses.
     manifold : float
         μ ≥ 0 of the neighbour graph's regulariser; 0 for a precomputed kernel.
     intercept : float
-        Added to the kernel, so that f has an intercept.
+        ≥ 0, the constant added to the kernel, so that f has an intercept; 0 for none.
     ridge : float
         ε added to the kernel matrix's diagonal.
     tol : float

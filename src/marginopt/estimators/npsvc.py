@@ -1,6 +1,7 @@
 """`KernelNPSVC`, the estimator of K-NPSVC++: nonparallel hyperplanes over learned features that all classes share.
 
-Numbers of formulas are those of Zhang, Lai, Zhou and Liang, *NPSVC++* (2024); "released code" is that of these authors.
+Numbers of formulas are those of Zhang, Lai, Zhou and Liang, *NPSVC++* (2024); "released code" is that of these authors. (20) is
+the step min ½τ'Qτ - γ Σ τ_l J_l over weights τ ≥ 0, Σ τ_l = 1, with the inner products Q of the gradients of the objectives J_l.
 """
 
 from __future__ import annotations
@@ -113,10 +114,10 @@ def _nystroem(X: Points, kernel: Kernel, count: int, ridge: float, rng: np.rando
 class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneClassifier):  # type: ignore[misc]
     """K-NPSVC++: a hyperplane for each class over features P'ψ(x) that are learned for all of them, `marginopt.ChebyshevNPSVC`.
 
-    Class l has f_l(x) = u_l'ψ(x) and an objective J_l, with weights v_l of the learned features and the penalty r1/2||u_l -
-    Pv_l||² + r2/2||v_l||². The largest weighted J_l is minimised over all u_l, v_l and P, P'P = I. Prediction, (21) of
-    Zhang, Lai, Zhou and Liang (2024): the nearest hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with
-    ``orientation="rest"`` the farthest.
+    Class l has f_l(x) = u_l'ψ(x), ψ(x) the features of the kernel, and weights v_l of the learned features. Its objective is J_l
+    = ½Σ_{class l} f_l² + c Σ_{others} (1 - f_l)_+ + r1/2||u_l - Pv_l||² + r2/2||v_l||² + μ/2 Tr(P'SP), S from a graph of
+    neighbours. The largest J_l is minimised over all u_l, v_l and P, P'P = I. Prediction (21): the nearest hyperplane, |f_l(x)| /
+    sqrt(||u_l - Pv_l||² + ||v_l||²); with ``orientation="rest"`` the farthest.
 
     **Size.** O(n²) numbers: the kernel matrix, its factor and four more for all classes together, and for each class the square
     of the number of points that it is to be far from: at most 8n²(6 + K) bytes with ``orientation="one"`` (12.6 GB for n = 10,000
@@ -137,7 +138,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     r1, r2 : float, optional
         > 0: weights of ½||u_l - Pv_l||² and ½||v_l||²; 1/K if not given (released code).
     mu : float, optional
-        Weight of the graph regulariser (A.12); 2/(n - 1) where not given (released code), 0 for a precomputed kernel.
+        μ ≥ 0, weight of the graph regulariser (A.12); 2/(n - 1) where not given (released code), 0 for a precomputed kernel.
     d : int, optional
         Number of learned features; min(2K, features - 1) where not given (released code).
     orientation : {"one", "rest"}
@@ -150,16 +151,15 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     neighbours : int, optional
         Neighbours of a point in the graph; ⌊log2 n⌋ where not given.
     dual_weight, eta, tau_weight : float
-        γ of (20), the step length η of P along the common descent direction, and the share of the new τ in its update:
-        `KernelNPSVCpp`.
+        γ of (20), the step length η of P along the common descent direction, and the share of the new τ in its update.
     classes_step : {"alternate", "joint"}
-        How to update U and V, the parts of all hyperplanes: one after the other, as printed, or at once.
+        How to update U = (u_1, .., u_K) and V = (v_1, .., v_K): one after the other, as printed, or at once.
     qp, stiefel : str
-        Solvers of the classes' box QPs and of the P-step.
+        Names of the solvers of the classes' box-constrained QPs, and of the step in P over P'P = I.
     max_iter : int
         Outer iterations.
     tol : float
-        Pareto stationarity at which to stop.
+        Pareto stationarity (see ``pareto_``) at which to stop.
     approximation : {None, "nystroem", "fourier"}
         Features in place of the kernel matrix: Nyström's (k(x, Z)L^{-T} at landmarks Z drawn from the training points,
         LL' = k(Z, Z) + εI), or random Fourier features (kernel "rbf" only).
@@ -196,7 +196,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         Pareto stationarity at the answer: the least norm of a convex combination Σ τ_l grad_l of the objectives' Riemannian
         gradients in the projection P, relative to the largest Euclidean gradient.
     history_ : list of dict
-        J_l, their largest, τ, stationarity of every outer iteration (`marginopt.solvers.nonparallel.alternating.NPSVCStep`).
+        J_l, their largest, τ and Pareto stationarity of every outer iteration, by name.
     """
 
     kernel: Any = "rbf"

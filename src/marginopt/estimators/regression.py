@@ -1,7 +1,7 @@
 """Regressors: `EpsilonSVR`, support vector regression, and `MarginRegressor` of any loss of residuals.
 
-Equal points with equal targets are merged before the problem is stated, so that a point of weight k and k copies of it state the
-same problem.
+f(x) = w'x + b is the regression function, y_i the target of point i, s_i its sample weight. Equal points with equal targets are
+merged before the problem is stated, so that a point of weight k and k copies of it state the same problem.
 """
 
 from __future__ import annotations
@@ -96,10 +96,12 @@ class EpsilonSVR(ModelRegressor):
         > 0; s_i is the sample weight.
     epsilon : float
         ε ≥ 0, half the width of the tube.
-    kernel, gamma, degree, coef0
-        As `L2SVC`.
+    kernel : {"rbf", "linear", "polynomial", "poly", "precomputed"}, Kernel or callable
+        The kernel; with "precomputed", X is the kernel matrix (n × n).
+    gamma, degree, coef0
+        γ of "rbf" and "polynomial", a number or the name of a rule (`gamma_by_rule`); degree and constant of "polynomial".
     solver, tol, standardise, time_limit, verbose
-        As `L2SVC`. Targets are not scaled.
+        The solver, its relative gap, whether to scale features (not targets), seconds, progress (`ModelEstimator`).
 
     Attributes
     ----------
@@ -111,7 +113,7 @@ class EpsilonSVR(ModelRegressor):
     intercept_ : float
         The constant of f.
     problem_, result_, certificate_, n_features_in_
-        See `ModelRegressor`.
+        The model, its result and certificate, and the number of features.
 
     Raises
     ------
@@ -147,8 +149,12 @@ class MarginRegressor(ModelRegressor):
     ----------
     loss : Loss or str
         A loss of residuals of `marginopt.margin`, or its name: "epsilon-insensitive", "squared-epsilon-insensitive", "huber".
-    regulariser, domain, subject_to, solver, tol, node_limit, time_limit, verbose, random_state, standardise
-        As `MarginClassifier`. Targets are not scaled.
+    regulariser : Regulariser or str
+        R, or its name: "l2", "half-l2", "l1", "l0", "elastic-net", "none".
+    domain, subject_to
+        Allowed values of intercept and coefficients; restrictions, such as ``mo.at_most(3).nonzero``.
+    solver, tol, node_limit, time_limit, verbose, random_state, standardise
+        The solver, its relative gap, limits, progress and seed; whether to scale features (not targets) first.
     lam : float
         λ > 0; s_i, the sample weight, multiplies it.
     intercept : {"free", "penalised"}
@@ -159,7 +165,7 @@ class MarginRegressor(ModelRegressor):
     coef_, intercept_ : ndarray (p,), float
         Of the original features, not the standardised ones.
     problem_, result_, certificate_, n_features_in_
-        See `ModelRegressor`.
+        The model, its result and certificate, and the number of features.
 
     Raises
     ------

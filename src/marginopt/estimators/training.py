@@ -1,4 +1,8 @@
-"""Solve the model of an estimator's fit, with the errors and warnings of scikit-learn, and log solves that take long."""
+"""Solve the model of an estimator's fit, with the errors and warnings of scikit-learn, and log solves that take long.
+
+The estimators of this package call these functions in ``fit``. A *binary problem* is that of two classes, one of several if there
+are more.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,7 @@ class BinaryFit:
 
 
 def solve_for_classifier(problem: Model, solver: Any, options: Options, expected: frozenset[Status] = frozenset()) -> Result:
-    """Solve a classifier's model by `solve_with_warning`, and warn if w is not better than 0; return the result."""
+    """Solve a classifier's model by `solve_with_warning`; warn if the classifier is no better than w = 0; return the result."""
     result = solve_with_warning(problem, solver, options, expected, "classifier")
     if result.solved or result.status in expected:
         _warn_of_zero(problem, result)
@@ -64,7 +68,7 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
     Parameters
     ----------
     problem, solver, options
-        As in `marginopt.solve`.
+        The model, a solver's name or object, and the options of the solve, such as the tolerance.
     expected : frozenset of Status
         Statuses that need no warning.
     noun : str

@@ -1,4 +1,8 @@
-"""An estimator's training set as binary problems in a feature space (`WeightedPoints`, `FeatureSpace`), and its `Predictor`."""
+"""An estimator's training set as binary problems in a feature space (`WeightedPoints`, `FeatureSpace`), and its `Predictor`.
+
+``fit`` of an estimator merges equal points, scales features, states one model for each binary problem (two classes, or one
+against the rest), and makes of the models' solutions a `Predictor`, which scores new rows.
+"""
 
 from __future__ import annotations
 
@@ -206,7 +210,7 @@ def sample_weights(sample_weight: object, X: Points) -> FloatArray:
 
 
 def class_weights(class_weight: object, classes: np.ndarray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """Return one factor for each class: 1, the user's, or ``"balanced"``, Σw/(K Σ_class w)."""
+    """Return one factor for each of K classes: 1, the user's, or for "balanced" Σw/(K Σ_class w) of the points' weights w."""
     if class_weight is None:
         return np.ones(classes.size)
     if isinstance(class_weight, str) and class_weight == "balanced":
@@ -245,7 +249,7 @@ class Solution:
     metric : ndarray, optional
         √γ of the Gaussian kernel that the solve chose, a number or one for each feature.
     origin : ndarray (p,), optional
-        The point from which the model's `CentredPoints` counts coordinates; None for 0.
+        The mean that the model subtracts from its points (with the linear kernel, for accuracy); None for 0.
     """
 
     coefficients: FloatArray
@@ -267,7 +271,7 @@ class Predictor(ABC):
 
 
 class FeatureSpace(ABC):
-    """The interface of the training points in the form that models take; ``kernel`` is None for linear functions of features."""
+    """The interface of the training points as models take them: scaled features (``kernel`` is None), or points with a kernel."""
 
     kernel: Kernel | None
 

@@ -1,7 +1,8 @@
 """Proof pages: an HTML file with a proof log and a checker, which verifies the log in a reader's browser.
 
-The checker, ``solvers/zero_one/check/checker.js``, verifies logs of the 0-1 loss. It shares no code with the solver, nor
-with the checker in Python that `check_proof` runs. ``docs/explanation/zero-one-bb.md`` proves its rules.
+The checker, ``solvers/zero_one/check/checker.js``, verifies logs of ``zero-one-bb``, the branch and bound for SVMs of the 0-1
+loss. It shares no code with the solver, nor with the checker in Python that `check_proof` runs.
+``docs/explanation/zero-one-bb.md`` proves its rules. ``marginopt proof-page`` calls `write_proof_page`.
 """
 
 from __future__ import annotations

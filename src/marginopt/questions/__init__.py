@@ -1,6 +1,7 @@
 """Questions about data and classifiers that exact solvers answer with a proof.
 
-They are a fairness audit, properties of the Rashomon set, the stability of predictions, conformal sets, and the choice of λ.
+They are a fairness audit, properties of the Rashomon set (the classifiers within ε of the best), the stability of predictions,
+conformal sets, and the choice of λ. Most functions return an `Answer`: a value, an object that attains it, and a proved bound.
 """
 
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog

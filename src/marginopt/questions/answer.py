@@ -1,8 +1,8 @@
 """`Answer`: a value that some classifier attains, a proved bound for all others, and the check of both without the solver.
 
-A question of this package is an optimum over all classifiers of a class, and its bound rests on bounds of models that the data
-determine (`Question.problems`). The *evidence* is the object that attains the value. `Answer.check` derives the models from the
-data again, verifies the proof logs of their bounds, and evaluates the evidence.
+A question of this package is an optimum over all classifiers (or subgroups) of a class, and its bound rests on bounds of models
+that the data determine: `Question.problems` returns these models by name. The *evidence* is the object that attains the value.
+`Answer.check` derives the models from the data again, verifies the proof logs of their bounds, and evaluates the evidence.
 
 A new question is a frozen data class deriving from `BoundedQuestion`, with an `Evidence` of its own, and a function that solves
 `BoundedQuestion.problems` and returns an `Answer`.
@@ -185,7 +185,7 @@ class Answer(Displayable, Generic[E]):
     value : float
         The value of the evidence, computed from the data.
     bound : float
-        No object of the class has a value beyond: above it for a maximum, below it for a minimum.
+        Proved or claimed bound of the optimum: no object of the class has a value above it (maximum) or below it (minimum).
     proved : bool
         Whether the bound holds in exact arithmetic; False for a bound that a solver without proofs claims.
     evidence : Evidence
@@ -213,7 +213,7 @@ class Answer(Displayable, Generic[E]):
 
     @property
     def gap(self) -> float:
-        """Return |bound - value|/max(|value|, |bound|); zero if both are the same, infinite if one of them is."""
+        """Return |bound - value|/max(|value|, |bound|); zero if both are the same, else infinite if one of them is infinite."""
         scale = max(abs(self.value), abs(self.bound))
         if math.isinf(scale):
             return 0.0 if self.value == self.bound else math.inf
@@ -286,5 +286,5 @@ class Answer(Displayable, Generic[E]):
 
 
 def percentage(within: float) -> str:
-    """Return a share in per cent as text, rounded down: a sentence must not cover more classifiers than its proof."""
+    """Return the share ``within`` in per cent as text, rounded down: a sentence must not cover more classifiers than proved."""
     return f"{float(bound_text(100.0 * within * (1.0 + 1e-15), 'minimum', 6)):g}"

@@ -1,8 +1,9 @@
 """Exact full-conformal prediction sets of the 0-1-loss SVM, without a refit: `conformal_sets`.
 
-The learner minimises f(w) = N(w) + λ Σ 1{y_i x_i'w < 1} over n training points, N(w) the squared norm. A classifier *keeps* a
-point x with label y if y x'w ≥ 1. Let L_i be the least f(w) of a classifier that keeps training point i, and L_y(x) that of one
-that keeps (x, y). The p-value of y at x is (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1); `conformal_sets` proves it.
+A full-conformal set of a new point holds its label with probability at least 1 - α if the point is exchangeable with the training
+points. The learner minimises f(w) = N(w) + λ Σ 1{y_i x_i'w < 1} over n training points, N(w) the squared norm. A classifier
+*keeps* a point x with label y if y x'w ≥ 1. Let L_i be the least f(w) of a classifier that keeps training point i, and L_y(x)
+that of one that keeps (x, y). The p-value of y at x is (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1); `conformal_sets` proves it.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class ConformalPValue(LabelQuestion):
 
     Parameters
     ----------
+    model, point, label
+        The 0-1-loss model of the training points, x and y, as in `LabelQuestion`.
     alpha : float
         The conformal set excludes the label if the p-value is at most α.
     witnesses : ndarray (n, p)
@@ -80,7 +83,7 @@ class ConformalPValue(LabelQuestion):
         return 1.0 / (len(self.model.y) + 1)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the share of the points, with (x, y), for which no witness shows L_i < L_y(x) - λ."""
+        """Return an upper bound of the p-value: the share of the n + 1 points for which no witness shows L_i < L_y(x) - λ."""
         bound = self.rival_bound(bounds)
         lower = bound - float(self.model.sample_weight[0]) - ROUNDING * bound
         signed = np.asarray(to_dense(self.model.signed))
@@ -92,7 +95,7 @@ class ConformalPValue(LabelQuestion):
         return (len(signed) + 1 - smaller) / (len(signed) + 1)
 
     def claim(self, bound: float) -> str:
-        """Return the claim, and the level at which the set leaves the label out."""
+        """Return the claim that the p-value is at most ``bound``, and the level at which the set leaves the label out."""
         outside = f", so the set of level {1.0 - self.alpha:.4g} leaves it out" if bound <= self.alpha else ""
         p_value = f"The conformal p-value of {self.label_text} at the point ({self.point_text})"
         return f"{p_value} is at most {bound_text(bound, self.sense)}{outside}"
@@ -187,9 +190,9 @@ def conformal_sets(
 ) -> ConformalSets:
     """Return the full-conformal sets of the exact learner, without refitting it to each point and label.
 
-    The score of point i of a bag of n + 1 points is the least increase of the bag's optimum if the point is kept, which is a
-    symmetric function of the bag. Let L_i be the least objective on the n training points with point i kept, and L_y(x)
-    with (x, y) kept.
+    The score of point i of a bag (the n training points and one new point) is the least increase of the bag's optimum if the
+    point is kept, which is a symmetric function of the bag. Let L_i be the least objective on the n training points with point i
+    kept, and L_y(x) with (x, y) kept.
 
     *Theorem.* The p-value of (x, y) is (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1).
 
@@ -207,8 +210,8 @@ def conformal_sets(
         Rows as the model takes them, with the constant column.
     alpha : float
         α in (0, 1), the rate at which labels may lie outside their sets.
-    tol, time_limit
-        As `prediction_stability`. A label whose exclusion is not proved stays in the set.
+    tol, time_limit : float
+        Relative gap of every solve; seconds for all. A label whose exclusion is not proved stays in the set.
 
     Returns
     -------
@@ -218,7 +221,7 @@ def conformal_sets(
     Raises
     ------
     InputError
-        α outside (0, 1), λ that differ, points of another width; and as `prediction_stability`.
+        α outside (0, 1), λ that differ, points of another width or not finite, no linear model with λ.
     """
     view = zero_one_view(model)
     level = as_positive(alpha, "alpha")

@@ -74,7 +74,7 @@ class Subgroup(Evidence):
     persons : int
         Number of persons in the group.
     members : int
-        Number of those that the metric counts, such as those with y = 0 for the false-positive rate.
+        Number of persons in the group that the metric counts, such as persons with y = 0 for the false-positive rate.
     share : float
         Weight of the ``members`` over the weight of all persons.
     rate : float
@@ -370,6 +370,7 @@ def audit_question(
     Parameters
     ----------
     question : FairnessQuestion
+        The data, the metric and the margin.
     proof, time_limit
         As in `audit_fairness`.
     earlier : dict of str to list of (Model, Result)
@@ -436,7 +437,10 @@ class _Solver:
 def fairness_question(
     predictions: object, y: object, protected: object, metric: FairnessMetric, sample_weight: object, margin: float | None
 ) -> FairnessQuestion:
-    """Return the question; without ``margin`` and with columns too fine for a bound over all half-spaces, of margin `_MARGIN`."""
+    """Return the `FairnessQuestion` of the arguments of `audit_fairness`.
+
+    Without ``margin`` it has none, or the margin .001 if the protected columns are too fine for a bound over all half-spaces.
+    """
     matrix, names = attribute_columns(protected)
     points = as_points(matrix, "protected")
     names = names or tuple(f"x{j}" for j in range(points.shape[1]))

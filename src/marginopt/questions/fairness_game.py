@@ -63,7 +63,7 @@ class GameRound:
 
     @property
     def proved(self) -> bool:
-        """Return whether the bound holds in exact arithmetic."""
+        """Return whether ``bound`` holds in exact arithmetic."""
         return self.answer.proved
 
     @property
@@ -172,8 +172,12 @@ def fairness_game(
         Features of the learner, without a constant column.
     y : array_like (n,)
         Labels 0 and 1, or -1 and +1.
-    protected, metric, margin
-        As in `audit_fairness`.
+    protected : array_like (n, d), data frame or series
+        Protected attributes of each person.
+    metric : {"false-positive-rate", "false-negative-rate", "selection-rate", "calibration"}
+        The rate that is compared between groups.
+    margin : float, optional
+        Distance from a group's boundary within which persons count on the side that reduces the disparity (`audit_fairness`).
     allowed : float
         γ ≥ 0: the auditor returns a group if its disparity is larger.
     penalty : float

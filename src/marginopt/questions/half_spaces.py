@@ -1,15 +1,16 @@
 """The best half-space of a finite point set with costs, as a 0-1 problem whose bound holds for half-spaces of every margin.
 
-Given points s_k with costs c_k, the problem is max over half-spaces g of Σ_k c_k 1{s_k ∈ g}. With labels l_k = sign(c_k) and
-C = Σ_{c_k > 0} c_k, the sum is C minus the weighted 0-1 loss Σ_k |c_k| 1{l_k (b + w's_k) < 1}, once w is long enough. A bound
-B of min ||w||² + Λ Σ_k |c_k| 1{...} therefore proves
+`fairness` states its audit as this problem. Given points s_k in d columns with costs c_k, it is max over half-spaces g of Σ_k c_k
+1{s_k ∈ g}. With labels l_k = sign(c_k) and C = Σ_{c_k > 0} c_k, the sum is C minus the weighted 0-1 loss Σ_k |c_k| 1{l_k (b +
+w's_k) < 1}, once w is long enough. A bound B of min ||w||² + Λ Σ_k |c_k| 1{l_k (b + w's_k) < 1}, with a large factor Λ, therefore
+proves
 
     Σ_k c_k 1{s_k ∈ g} ≤ C - (B - R)/Λ        for every half-space that some (b, w) with ||w||² ≤ R separates with margin 1.
 
-*Every half-space.* Points on a grid, s_kj = o_j + u_j m_kj with integers 0 ≤ m_kj ≤ L_j, have a finite R that serves all
-half-spaces: a separable dichotomy has a basic solution of l_k (b + w'm_k) ≥ 1, and Cramer's rule with Hadamard's inequality (the
-column of ones centres the others; determinants of integers are at least 1) gives |w_j| ≤ (d + 1)^((d+1)/2) Π_{i ≠ j} L_i/2.
-A decimal column is a grid: its numbers are read as the decimals that print them.
+*Every half-space.* Points on a grid, s_kj = o_j + u_j m_kj with offsets o_j, steps u_j, integers 0 ≤ m_kj ≤ L_j, have a finite R
+that serves all half-spaces: a separable dichotomy has a basic solution of l_k (b + w'm_k) ≥ 1, and Cramer's rule with Hadamard's
+inequality (the column of ones centres the others; determinants of integers are at least 1) gives the bound
+|w_j| ≤ (d + 1)^((d+1)/2) Π_{i ≠ j} L_i/2. A decimal column is a grid: its numbers are read as the decimals that print them.
 
 *Half-spaces of a margin γ.* With R = 1/γ² the value of a half-space is its robust value: each point within γ of the boundary
 counts on the side that lowers the sum. A bound of the robust value needs no grid.

@@ -1,7 +1,8 @@
 """`select_lam`: choose λ of a 0-1-loss SVM by cross-validation over every λ in an interval in place of a grid.
 
-Each fold's optimal classifier is piecewise constant in λ, with the corners of its whole path as pieces. So the sum of the
-validation errors is piecewise constant as well, and its pieces are finitely many: those between the breakpoints of all folds.
+The problem is min ||w||² + λ Σ c_i 1{y_i x_i'w < 1} with costs c_i. Its optimal classifier is piecewise constant in λ, and
+`whole_path` finds the finitely many pieces for the training points of each fold. So the sum of the validation errors is piecewise
+constant as well, with the breakpoints of all folds.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class LamSelection(Displayable, Tabular, Question):
         )
 
     def problems(self) -> Mapping[str, Model]:
-        """Return the models of the breakpoints of every fold's path, derived from the training data."""
+        """Return the models, derived from the training data, whose proof logs prove the breakpoints of every fold's path."""
         paths = enumerate(self.folds)
         return {f"fold {k}, {name}": model for k, path in paths for name, model in path.problems().items()}
 
@@ -153,11 +154,13 @@ def select_lam(
     Parameters
     ----------
     model : ZeroOneSVM
-        The data, and the costs that λ multiplies; see `path`.
+        The data, and the costs c_i: 1 for a model with one λ, else the model's λ of each point.
     folds : int or iterable of (train, test)
         A number of stratified folds, or pairs of index arrays.
-    lam_max, tol, time_limit
-        As `solvers.whole_path.whole_path`. The seconds are for all paths together.
+    lam_max : float, optional
+        Largest λ; by default 1e7 over the median squared norm of the rows.
+    tol, time_limit : float
+        Relative gap of every solve; seconds for all paths together. A choice that they end is not proved.
     proof : str or Path, optional
         Folder of the proof logs, with a folder for each fold, which `LamSelection.check` verifies.
     seed : int

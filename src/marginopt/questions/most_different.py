@@ -114,6 +114,8 @@ class DifferenceQuestion(LevelQuestion):
 
     Parameters
     ----------
+    model, within, level, exclusions
+        The model, ε, the level, and the restrictions that no classifier of the set satisfies, as in `LevelQuestion`.
     best : tuple of float (p,)
         The classifier whose predictions are flipped.
     """
@@ -138,7 +140,7 @@ class DifferenceQuestion(LevelQuestion):
         return np.flatnonzero(np.array(self.opposite_labels) * _scores(self.model, w) >= 1.0)
 
     def evaluate(self, evidence: Evidence) -> float:
-        """Return the number of predictions that the different classifier flips; NaN if ``best`` does not show the level."""
+        """Return the number of predictions that the different classifier flips; NaN if the level is below that of ``best``."""
         different = checked_evidence(evidence, Disagreements).different
         return float(self.flipped_points(different).size) if self.covers(self.best) else math.nan
 
@@ -196,8 +198,12 @@ def most_different_classifier(
 
     Parameters
     ----------
-    model, within, solver, time_limit, proof
-        As in `coefficient_ranges`; the points must belong to no groups, and restrictions must not count points.
+    model : Model
+        A `Margin`, or a formulation that is one, without groups of points and without restrictions that count points.
+    within, solver : float, str
+        ε ≥ 0, relative to the best objective found; an exact solver of `Margin`, whose bounds prove the answer (margin-bb's do).
+    time_limit, proof : optional
+        Seconds of each solve; folder of the proof logs, one for each restriction.
 
     Returns
     -------
@@ -207,7 +213,7 @@ def most_different_classifier(
     Raises
     ------
     InputError
-        As in `coefficient_ranges`; a model with groups of points or restrictions of their margins.
+        A model that is no `Margin`, without a classifier, with groups of points or restrictions of their margins; ``within`` < 0.
     """
     solves = RestrictedSolver(model, within, solver, time_limit, proof)
     base = solves.model

@@ -1,10 +1,11 @@
 """Proved properties of the Rashomon set, the classifiers within ε of the best: coefficient ranges, feature importance, supports.
 
-With the objective f of the best classifier found, the set holds every classifier of objective at most f + ε|f|. A statement about
-all of them is one solve with a restriction: if no classifier with w_j ≤ 0 costs as little, each of the set has w_j > 0. The bound
-of that solve is the proof, and its log is the certificate. A classifier of the set that a solve finds is a witness.
-Fisher, Rudin, Dominici: All models are wrong, but many are useful, 2019; Semenova, Rudin, Parr: On the existence of simpler
-machine learning models, 2022.
+With the objective f of the best classifier found, the set holds every classifier of objective at most the *level* f + ε|f|. The
+classifiers are those of a `Margin`, min R(w) + Σ c_i ℓ(y_i x_i'w) with a regulariser R and a loss ℓ, p coefficients w. A
+statement about all of them is one solve with a restriction: if no classifier with w_j ≤ 0 costs as little, each of the set has
+w_j > 0. The bound of that solve is the proof, and its log is the certificate. A classifier of the set that a solve finds is a
+witness. The set is that of Fisher, Rudin and Dominici (All models are wrong, but many are useful, 2019) and of Semenova, Rudin
+and Parr (On the existence of simpler machine learning models, 2022).
 """
 
 from __future__ import annotations
@@ -94,12 +95,16 @@ class CoefficientRanges(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class RangeQuestion(LevelQuestion):
-    """The number of coefficients that have one sign in every classifier of the set."""
+    """The number of coefficients that have one sign in every classifier of the set.
+
+    Its fields are those of `LevelQuestion`: the model, ε (``within``), the level, and ``exclusions``, the restrictions that no
+    classifier of the set satisfies.
+    """
 
     sense: ClassVar[Sense] = "minimum"
 
     def evaluate(self, evidence: Evidence) -> float:
-        """Return the number of coefficients with one sign, not 0, in all witnesses of the set; NaN if none shows the level."""
+        """Return the number of coefficients of one sign, not 0, in all witnesses of the set; NaN if none justifies the level."""
         witnesses = checked_evidence(evidence, CoefficientRanges).witnesses
         if not any(map(self.covers, witnesses)):
             return math.nan
@@ -171,7 +176,7 @@ def coefficient_ranges(
     precision : float
         Width of the part of a range that may stay undecided, relative to the largest coefficient of the best classifier.
     solver : str
-        An exact solver of compositions. The answer is proved where the solver's bounds are: margin-bb's are.
+        An exact solver of `Margin` models. The answer is proved where the solver's bounds are: margin-bb's are.
     time_limit : float, optional
         Seconds of each solve. A solve that ends early excludes less.
     proof : str or Path, optional
@@ -400,7 +405,7 @@ def feature_importance(
     Parameters
     ----------
     model, solver, time_limit, proof
-        As in `coefficient_ranges`.
+        As in `coefficient_ranges` above.
     jobs : int, optional
         Number of features solved in parallel, -1 for all cores; the answer does not depend on it.
 
@@ -475,6 +480,8 @@ class SupportQuestion(LevelQuestion):
 
     Parameters
     ----------
+    model, within, level, exclusions
+        As in `RangeQuestion` above.
     supports : tuple of tuples of int
         The columns of each support. All sign patterns of other supports are excluded, as the answer claims.
     """
@@ -486,7 +493,7 @@ class SupportQuestion(LevelQuestion):
             raise InputError("supports needs whole coefficients: domain=Integers(...), or a ScoringSystem", name="domain")
 
     def evaluate(self, evidence: Evidence) -> float:
-        """Return the number of supports that witnesses of the set have; NaN if none shows the level."""
+        """Return the number of supports that witnesses of the set have; NaN if none justifies the level (`covers`)."""
         witnesses = checked_evidence(evidence, SupportSet).witnesses
         if not any(map(self.covers, witnesses)):
             return math.nan
@@ -543,7 +550,7 @@ def supports(
     Parameters
     ----------
     model, within, solver, time_limit, proof
-        As in `coefficient_ranges`; the coefficients must be whole numbers, as in a `ScoringSystem`.
+        As in `coefficient_ranges` above; the coefficients must be whole numbers, as in a `ScoringSystem`.
     jobs : int, optional
         Number of sign patterns solved in parallel, -1 for all cores; the answer does not depend on it.
 

@@ -31,7 +31,7 @@ E = TypeVar("E", bound=Evidence)
 
 
 class Restriction(ABC):
-    """The base class of restrictions of the classifiers that are added to a model, such as bounds on a coefficient."""
+    """The base class of restrictions that are added to a model's classifiers, such as bounds on a coefficient."""
 
     @property
     @abstractmethod
@@ -140,7 +140,7 @@ class LevelQuestion(BoundedQuestion):
         return not restriction.is_possible(self.model) or bounds.get(restriction.name, -math.inf) > self.level
 
     def covers(self, best: tuple[float, ...]) -> bool:
-        """Return whether the level is at least f + ε|f| for the objective f of ``best``.
+        """Return whether the level is at least f + ε|f| for the objective f of a classifier ``best``, which then justifies it.
 
         The set then holds all classifiers within ε of the optimum.
         """
@@ -313,7 +313,7 @@ class RestrictedSolver:
         return self.solve(restriction) > self.level
 
     def classifiers_within_level(self) -> list[tuple[float, ...]]:
-        """Return the classifiers found within the level, the best one first."""
+        """Return the coefficients of the classifiers found within the level, the best one first."""
         return [w for cost, w in sorted(self.classifiers) if cost <= self.level]
 
     def answer(self, question: BoundedQuestion, evidence: E, exclusions: Iterable[Restriction]) -> Answer[E]:

@@ -138,6 +138,8 @@ class OtherPrediction(LabelQuestion):
 
     Parameters
     ----------
+    model, point, label
+        The model with objective f, the point x, and the other label s, as in `LabelQuestion`.
     best : ndarray (p,)
         The best classifier found, with which the claim compares.
     """
@@ -387,7 +389,7 @@ def prediction_stability(
     Parameters
     ----------
     model : ZeroOneSVM
-        The λ form, linear. With a large λ the objective counts the violations, the fewest training errors.
+        A linear model with λ (not κ). With a large λ its optimum is the fewest margin violations.
     points : array_like (targets, p), optional
         The points, with a constant column as in the model's X; the model's own points unless given.
     within : float, optional
@@ -447,7 +449,7 @@ def check_index(index: object, count: int) -> None:
 
 
 def zero_one_view(model: ZeroOneSVM) -> ZeroOneProblem:
-    """Return the view of a linear λ form; raise UnsupportedModelError for another model."""
+    """Return the arrays of a linear model with λ as a `ZeroOneProblem`; raise UnsupportedModelError for another model."""
     # exempt (formulation): the counterfactual optimum is of this formulation alone
     if not isinstance(model, ZeroOneSVM) or model.kappa is not None or model.kernel is not None:
         raise UnsupportedModelError("the counterfactual optimum is of a linear ZeroOneSVM(X, y, lam)")
@@ -483,7 +485,7 @@ def deadline_after(time_limit: float | None) -> float:
 def target_table(
     view: ZeroOneProblem, rows: FloatArray, optimum: Result, cap: float, limits: Limits
 ) -> tuple[FloatArray, FloatArray, FloatArray, int, bool]:
-    """Return the least f(w) with r'w ≥ 1 for each target row r, by one search over all of them.
+    """Return the least f(w) with r'w ≥ 1 for each target row r (s x' of a point x and a label s), by one search over all rows.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
 """Data matrices X that are read in blocks of rows: `Rows` is their interface, `MemoryRows` one for an array in memory.
 
-Other classes read their rows from disk.
-
-Formulations that need only products with X are stated on `Rows`: ``X @ w``, ``X.T @ v``, the shape and the blocks.
+Other classes read their rows from disk. Formulations that need only products with X are stated on `Rows`: ``X @ w``, ``X.T @ v``,
+the shape and the blocks.
 """
 
 from __future__ import annotations
@@ -186,7 +185,7 @@ def _slices(X: FloatArray | sp.csr_array) -> Callable[[int, int], Block]:
 
 
 def sample_rows(rows: Rows, count: int) -> MemoryRows:
-    """Return a copy in memory of about ``count`` rows, those of `Rows.sample_pieces`."""
+    """Return a copy in memory of about ``count`` rows, in evenly spaced ranges (`Rows.sample_pieces`)."""
     parts: list[Any] = []
     with rows.open_reader() as read:
         for start, stop in rows.sample_pieces(count):

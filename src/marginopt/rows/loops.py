@@ -1,7 +1,7 @@
 """Compiled loops (Numba) over a block of rows, for `StoredBlock`, `ColumnSummary` and the reader of rows on disk.
 
-A block is dense in C order, or CSR arrays ``data``, ``indices`` and ``ends``. Its entries of row i are those at positions
-ends[i] - ends[0] to ends[i + 1] - ends[0] - 1: ``ends`` is a part of the whole matrix's ``indptr``.
+A block of rows x_i of the matrix X is dense in C order, or CSR arrays ``data``, ``indices`` and ``ends``. Its entries of row i
+are those at positions ends[i] - ends[0] to ends[i + 1] - ends[0] - 1: ``ends`` is a part of the whole matrix's ``indptr``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy as np
 
 from ..code_cache import cached_njit
 
-#: The results of `check_columns`: column indices increase along each row; they do not; one is out of range; ``ends`` decrease.
+#: The results of `check_columns`. SORTED: column indices increase along each row. UNSORTED: they do not. COLUMN_OUT_OF_RANGE: an
+#: index is negative or too large. DECREASING_ENDS: an entry of ``ends`` is below its predecessor.
 SORTED, UNSORTED, COLUMN_OUT_OF_RANGE, DECREASING_ENDS = 0, 1, 2, 3
 
 #: Decorators that compile a loop in the order of its operations, and one whose sums may be in any order.
@@ -48,7 +49,7 @@ def check_columns(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
 
 @_exact
 def write_rows(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: Any) -> None:
-    """Copy CSR entries to ``values`` and columns to ``places``, converting types; with ``ones`` = 1 each row begins with a 1."""
+    """Copy CSR entries to ``values``, their columns to ``places``, converting types; if ``ones`` is 1, rows begin with a 1."""
     position = 0
     for i in range(ends.size - 1):
         if ones:

@@ -1,9 +1,10 @@
 """Choose γ of a Gaussian kernel, and C, for the two-hulls classifier `ConvexHullsDual`: `select`, by one of five selectors.
 
-The kernel is k(x, x') = exp(-γ||x - x'||²). The classifier and the grids are those of Luo et al., *MaxMin-L2-SVC-NCH* ("MaxMin").
+The kernel is k(x, x') = exp(-γ||x - x'||²). Classifier and grids are those of Luo et al. (2023), *MaxMin-L2-SVC-NCH* ("MaxMin").
 
-The selectors are cross-validation, Fisher's ratio, the density of likelihoods, the bat algorithm and max-min. Another selector
-is a subclass of `Selector` that returns a `Choice`.
+The selectors are `CrossValidation`, `Fisher` (Fisher's ratio), `LikelihoodDensity`, `Bat` (random search) and `MaxMinSelector`
+(gradient ascent). Another selector is a subclass of `Selector`, which gets a `Sample` (data, candidates, options), may train
+models by a `Trainer`, and returns a `Choice`; `select` makes a `Selection` of it.
 """
 
 from __future__ import annotations

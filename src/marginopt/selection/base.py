@@ -1,7 +1,8 @@
 """The interface of selectors of γ and C: `Selector`, its data `Sample`, its `Choice`, and `Trainer`, which trains models.
 
 γ is the parameter of the Gaussian kernel k(x, x') = exp(-γ||x - x'||²), C that of the two-hulls classifier `ConvexHullsDual` of
-Luo et al., *MaxMin-L2-SVC-NCH* ("MaxMin"): min ½a'(G + I/C)a over one unit simplex for each class, G_ij = y_i y_j k(x_i, x_j).
+Luo et al. (2023), *MaxMin-L2-SVC-NCH* ("MaxMin"): min ½a'(G + I/C)a over a unit simplex for each class,
+G_ij = y_i y_j k(x_i, x_j).
 """
 
 from __future__ import annotations
@@ -200,7 +201,7 @@ class Trainer:
 
 
 def folds_of(sample: Sample, folds: int) -> list[Split]:
-    """Return shuffled stratified folds, so that no fold trains on one class only."""
+    """Return the splits of so many shuffled stratified folds, which leave both classes in every training part."""
     from sklearn.model_selection import StratifiedKFold
 
     _check_classes(sample, folds, f"{folds}-fold cross-validation")

@@ -2,7 +2,7 @@
 
 `CrossValidation` and `Bat` choose by the accuracy of trained models. `Fisher` and `LikelihoodDensity` choose γ by a criterion
 that trains no model, and then C by one model for each. `MaxMinSelector` ascends in γ at a given C. γ is the parameter of the
-Gaussian kernel k(x, x') = exp(-γ||x - x'||²); "MaxMin", or the paper, is Luo et al., *MaxMin-L2-SVC-NCH*.
+Gaussian kernel k(x, x') = exp(-γ||x - x'||²); "MaxMin", or the paper, is Luo et al. (2023), *MaxMin-L2-SVC-NCH*.
 """
 
 from __future__ import annotations
@@ -92,8 +92,10 @@ class Bat(Selector):
         Number of bats, ≥ 2, and of generations, ≥ 1; the first generation is the random start.
     loudness, pulse_rate : float
         Loudness A and pulse rate r of the bat algorithm, in (0, 1].
-    judge, share
-        As `Fisher`.
+    judge : {"holdout", "training"}
+        The points on which the accuracy of the models is measured: a held-out part of the data, or the training points.
+    share : float
+        Share of the data that "holdout" holds out.
     scale : {"log2", "linear"}
         The variables of the search: (log2 γ, log2 C), or (γ, C) as in Yang's algorithm, where nearly all positions are kernels
         that are far too narrow.
@@ -233,7 +235,7 @@ class Fisher(CriterionSelector):
     Parameters
     ----------
     judge, share
-        As `CriterionSelector`.
+        As `CriterionSelector` above: where the accuracy of models is measured, and the held-out share.
     """
 
     name = "fisher"
@@ -281,7 +283,7 @@ class LikelihoodDensity(CriterionSelector):
     Parameters
     ----------
     judge, share
-        As `CriterionSelector`.
+        As `CriterionSelector` above: where the accuracy of models is measured, and the held-out share.
     """
 
     name = "likelihood-density"
@@ -305,7 +307,7 @@ class MaxMinSelector(Selector):
     parameter : {"log-gamma", "gamma"}
         The variable of the ascent; the paper has γ. Its logarithm reaches the same γ with about one model less.
     rate : {"secant", "printed"}
-        Rule of the learning rate, see `solvers.max_min.MaxMin`.
+        Rule of the learning rate: |Δγ|/|Δf'| of the last move (the secant of f'), or |Δγ| as the paper prints it.
     stationarity : float
         The largest |d log f/d log γ| at which to stop; with ``rate="printed"`` the largest |f'|, the derivative by ``parameter``.
         It is ε2 of MaxMin Algorithm 3.
