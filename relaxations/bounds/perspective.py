@@ -103,7 +103,7 @@ class PerspectiveRelaxation(ConvexificationModel):
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
         """Return the bound D(γ, V) of `relaxations.bounds.convexification` at the model's γ.
 
-        V_i is the sum of the multipliers of the rows ``split`` and, with M, ``margin``.
+        V_i is the sum of the multipliers of the rows ``split`` and, with M, ``margin``; a missing one is zero.
         """
         slope = np.zeros(self.X.shape[0])
         if "split" in multipliers:
@@ -111,7 +111,7 @@ class PerspectiveRelaxation(ConvexificationModel):
             slope[np.arange(slope.size) if split.size == slope.size else np.flatnonzero(self.gamma > 0.0)] += split
         if self.big_m_values is None:
             return certified_dual(self.problem, self.gamma, {"split": slope}, "closed-form dual value at the given gamma", w)
-        slope += np.asarray(multipliers["margin"], dtype=np.float64)
+        slope += np.asarray(multipliers.get("margin", 0.0), dtype=np.float64)
         argument = "closed-form dual value at the given gamma, big-M rows included"
         return certified_dual_with_big_m(self, self.big_m_values, self.gamma, slope, argument, w)
 
