@@ -10,6 +10,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -220,7 +221,7 @@ def _answer(
         The deadline passed before the solver had its model.
     """
     _check_reads(chosen, model, options, licence)
-    _check_start(model, chosen, options)
+    options = _with_start_by_blocks(model, chosen, options)
     decided = _inseparable(model, chosen) or _crossing(model, chosen) or _constant(model, chosen)
     if decided is not None:
         _check_unused(chosen, options)
@@ -276,20 +277,22 @@ def _alternative(model: Model, options: Options) -> str:
     return f". The best open one for {model.name}: {name}"
 
 
-def _check_start(model: Model, chosen: Solver, options: Options) -> None:
-    """Raise for start values of unknown labels, other shapes or infinite numbers; warn if the solver takes no starts.
+def _with_start_by_blocks(model: Model, chosen: Solver, options: Options) -> Options:
+    """Return options whose start maps blocks of the form to arrays; names of single variables may stand in the user's.
 
-    Warn also if a callback is given and the solver reports no progress.
+    A solver of forms may be given some variables of a block alone: the others are NaN. Raise for unknown names, other shapes and
+    infinite numbers; warn if the solver takes no starts, or reports no progress and a callback is given.
     """
     if options.callback is not None and Gives.TRACE not in chosen.info.gives:
         message = f"callback is not called: {chosen.info.name} reports no progress, so its trace is empty too"
         warnings.warn(MarginoptWarning(message, name="callback"), stacklevel=6)
     if options.start is None:
-        return
+        return options
     if form_that_fits(model) is not None:  # without a form the algorithm checks its start itself
-        model.form.read_values(options.start, "start")
+        options = replace(options, start=model.form.read_values(options.start, "start", partial=chosen.reads_form))
     if Gives.WARM_START not in chosen.info.gives:
         warn_unused_start(chosen.info.name, "it takes no starts")
+    return options
 
 
 def _check_unused(solver: Solver, options: Options) -> None:

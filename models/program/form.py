@@ -822,19 +822,21 @@ class StandardForm(Displayable, ExportMethods):
         """Return the values of x by label, in the blocks' own shapes."""
         return {b.label: b.unpack(np.asarray(x[self.slices[b.label]])) for b in self.blocks}
 
-    def read_values(self, mapping: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
+    def read_values(self, mapping: Mapping[str, object], noun: str, *, partial: bool = False) -> dict[str, FloatArray]:
         """Return values that a user gives by block, or by the names of single variables, as arrays by block.
+
+        With ``partial`` a variable may be without a value beside others of its block that have one: its value is NaN.
 
         Raises
         ------
         InputError
-            Not a mapping, a name that no block and no variable has, a variable without a value beside others of its block that
-            have one, a shape that is not the block's, or numbers that are not finite; ``noun`` names the argument in the message.
+            Not a mapping, a name that no block and no variable has, a shape that is not the block's, numbers that are not finite,
+            or, without ``partial``, a variable without a value in a block with others; ``noun`` is the argument in the message.
         """
         check_mapping(mapping, noun)
         blocks = {block.label: block for block in self.blocks}
         named = split_indexed_values(self.blocks, {name: value for name, value in mapping.items() if name not in blocks})
-        values = self._by_names({name: value for name, value in named.items() if name not in blocks}, noun)
+        values = self._by_names({name: value for name, value in named.items() if name not in blocks}, noun, partial)
         mapping = {**mapping, **named}
         for label, value in mapping.items():
             if label not in blocks:
@@ -846,7 +848,7 @@ class StandardForm(Displayable, ExportMethods):
                 raise InputError(f"{expectation}; it has shape {array.shape}{odd}", name=noun)
         return values
 
-    def _by_names(self, mapping: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
+    def _by_names(self, mapping: Mapping[str, object], noun: str, partial: bool) -> dict[str, FloatArray]:
         """Return values of the blocks whose variables are named one by one."""
         values, unread = {}, dict(mapping)
         for block in self.blocks if unread else ():
@@ -854,13 +856,16 @@ class StandardForm(Displayable, ExportMethods):
             if not any(name in unread for name in names):
                 continue
             missing = [name for name in names if name not in unread]
-            if missing:
+            if missing and not partial:
                 needed = f"give all {block.size} of {block.label}; {len(missing)} missing"
                 raise InputError(f"{noun}: {missing[0]!r} has no value: {needed}", name=missing[0])
-            entries = np.array([float(as_array(unread.pop(name), f"{noun}[{name!r}]")) for name in names])
+            given = [name for name in names if name in unread]
+            entries = np.array([float(as_array(unread.pop(name), f"{noun}[{name!r}]")) for name in given])
             if not np.isfinite(entries).all():
-                raise InputError(f"{noun} must be finite; {names[int(np.argmin(np.isfinite(entries)))]} is not", name=noun)
-            values[block.label] = block.unpack(entries)
+                raise InputError(f"{noun} must be finite; {given[int(np.argmin(np.isfinite(entries)))]} is not", name=noun)
+            packed = np.full(block.size, np.nan)
+            packed[[name in mapping for name in names]] = entries
+            values[block.label] = block.unpack(packed)
         if unread:
             raise self._unknown_value(next(iter(unread)), noun)
         return values

@@ -105,8 +105,8 @@ class PerspectiveRelaxation(ConvexificationModel):
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
         """Return the dual value in closed form (`relaxations.bounds.convexification`) at the model's γ and dual slopes V.
 
-        V_i is the sum of the multipliers of the rows ``split`` (r_i = 1 - u_i) and, with M, ``margin``. A search for better V
-        starts at ``w``.
+        V_i is the sum of the multipliers of the rows ``split`` (r_i = 1 - u_i) and, with M, ``margin``; missing ones are zero. A
+        search for better V starts at ``w``.
         """
         slope = np.zeros(self.X.shape[0])
         if "split" in multipliers:
@@ -114,7 +114,7 @@ class PerspectiveRelaxation(ConvexificationModel):
             slope[np.arange(slope.size) if split.size == slope.size else np.flatnonzero(self.gamma > 0.0)] += split
         if self.big_m_values is None:
             return certified_dual(self.problem, self.gamma, {"split": slope}, "closed-form dual value at the given gamma", w)
-        slope += np.asarray(multipliers["margin"], dtype=np.float64)
+        slope += np.asarray(multipliers.get("margin", 0.0), dtype=np.float64)
         argument = "closed-form dual value at the given gamma, big-M rows included"
         return certified_dual_with_big_m(self, self.big_m_values, self.gamma, slope, argument, w)
 

@@ -28,6 +28,7 @@ from ..interface.native_options import (
     dual_start,
     set_block_option,
     set_native_options,
+    started_variables,
     starts_linear_program,
     warn_unused_start,
 )
@@ -241,7 +242,7 @@ def _dispose(native: tuple[Any, Any]) -> None:
 
 
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """Set a start of all or some blocks, which Gurobi completes where there are integers, and multipliers of a linear program."""
+    """Set a start of some variables, which Gurobi completes where there are integers, and a linear program's multipliers."""
     multipliers = dual_start(form, options)
     if multipliers is not None:
         model.setAttr("DStart", model.getConstrs(), multipliers.tolist())
@@ -250,10 +251,8 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     if not (form.features & (_SEARCHED | {Feature.INTEGER}) or starts_linear_program(form, options)):
         return warn_unused_start("gurobi", "Gurobi takes starts for linear, mixed-integer and nonconvex models")
     variables = model.getVars()
-    for block in form.blocks:
-        if block.label in options.start:
-            piece = block.pack(options.start[block.label])
-            model.setAttr("Start" if form.features else "PStart", variables[form.slices[block.label]], piece.tolist())
+    indices, values = started_variables(form, options)
+    model.setAttr("Start" if form.features else "PStart", [variables[j] for j in indices], values.tolist())
     return {}
 
 

@@ -22,7 +22,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm, multipliers_by_label
 from ..certification.rays import ray_residual
 from ..interface.backend import Backend
-from ..interface.native_options import check_native, ignored_options_note, warn_unused_start
+from ..interface.native_options import check_native, ignored_options_note, started_variables, warn_unused_start
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo
 from ..interface.timeouts import (
@@ -357,16 +357,13 @@ class Highs(Backend):
 
 
 def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> dict[str, Any]:
-    """Set a start of all or some blocks; HiGHS completes it by solving for the continuous variables."""
+    """Set a start of all or some variables; HiGHS completes it by solving for the continuous variables."""
     if options.start is None:
         return {}
-    start = form.read_values(options.start, "start")
     if not form.integer.any():
         return warn_unused_start("highs", "HiGHS takes starts for mixed-integer models")
-    blocks = [block for block in form.blocks if block.label in start]
-    indices = np.concatenate([np.arange(form.n)[form.slices[block.label]] for block in blocks]).astype(np.int32)
-    values = np.concatenate([block.pack(start[block.label]) for block in blocks])
-    return_code = highs.setSolution(indices.size, indices, values)
+    indices, values = started_variables(form, options)
+    return_code = highs.setSolution(indices.size, indices.astype(np.int32), values)
     return {} if return_code == highspy.HighsStatus.kOk else warn_unused_start("highs", "HiGHS did not take it")
 
 

@@ -9,19 +9,18 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...errors import InputError, LicenceError, SolverError
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, IntArray
 from ...models.export.mosek_task import MatrixVariables, change_mosek, mosek_row_order, to_mosek, updatable_parts
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend
-from ..interface.native_options import check_native, dual_start, starts_linear_program, warn_unused_start
+from ..interface.native_options import check_native, dual_start, started_variables, starts_linear_program, warn_unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo
 from ..records import Answer, Options, Status
@@ -232,30 +231,31 @@ def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[
     """Set the initial mixed-integer point, whose integers MOSEK completes to a solution, or a linear program's first basis."""
     multipliers = dual_start(form, options)
     if starts_linear_program(form, options):
-        _put_basis(mosek, task, form, form.read_values(options.start or {}, "start"), multipliers)
+        _put_basis(mosek, task, form, started_variables(form, options), multipliers)
         return {}
     if options.start is None:
         return {}
     if not form.integer.any():
         return warn_unused_start("mosek", "its interior point takes no starts")
-    for block in form.blocks:
-        if block.label in options.start:
-            s = form.slices[block.label]
-            task.putxxslice(mosek.soltype.itg, s.start, s.stop, block.pack(options.start[block.label]))
+    indices, values = started_variables(form, options)
+    if form.integer[indices].sum() < form.integer.sum():
+        return warn_unused_start("mosek", "MOSEK needs a value for each integer variable")
+    for j, value in zip(indices.tolist(), values.tolist(), strict=True):
+        task.putxxslice(mosek.soltype.itg, j, j + 1, [value])
     return {}
 
 
 def _put_basis(
-    mosek: Any, task: Any, form: StandardForm, start: Mapping[str, FloatArray], multipliers: FloatArray | None
+    mosek: Any, task: Any, form: StandardForm, start: tuple[IntArray, FloatArray], multipliers: FloatArray | None
 ) -> None:
     """Set the status keys of a start: a variable is nonbasic at a bound. A row is nonbasic if it holds with equality or, if
     multipliers are given, if its multiplier is not zero.
 
-    MOSEK makes a basis of them. A block without a start stands at the point of its box that is nearest to zero.
+    MOSEK makes a basis of them. A variable without a start stands at the point of its box that is nearest to zero.
     """
     keys, x = mosek.stakey, np.clip(np.zeros(form.n), form.lower, form.upper)
-    for label, value in start.items():
-        x[form.slices[label]] = form.block(label).pack(value)
+    indices, values = start
+    x[indices] = values
     low, high = x <= form.lower + _NEAR, x >= form.upper - _NEAR
     columns = [keys.low if at_low else keys.upr if at_high else keys.bas for at_low, at_high in zip(low, high, strict=True)]
     equal = form.rows_mask(Zero)

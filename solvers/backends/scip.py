@@ -26,7 +26,7 @@ from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
 from ..interface.backend import Backend
-from ..interface.native_options import check_native, set_block_option, set_native_options
+from ..interface.native_options import check_native, set_block_option, set_native_options, started_variables
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo
 from ..records import Answer, Options, Status
@@ -379,18 +379,12 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, Any]:
     """Add a complete start as a solution, an incomplete one as a partial solution that SCIP completes."""
     if options.start is None:
         return {}
-    if all(block.label in options.start for block in form.blocks):
-        solution = model.createSol()
-        values = extend_point(form, form.join(options.start))
-        for variable, value in zip(model.data, values, strict=True):
-            model.setSolVal(solution, variable, float(value))
-    else:
-        solution = model.createPartialSol()
-        for block in form.blocks:
-            if block.label in options.start:
-                pieces = zip(model.data[form.slices[block.label]], block.pack(options.start[block.label]), strict=True)
-                for variable, value in pieces:
-                    model.setSolVal(solution, variable, float(value))
+    indices, values = started_variables(form, options)
+    is_partial = indices.size < form.n
+    solution = model.createPartialSol() if is_partial else model.createSol()
+    variables = [model.data[j] for j in indices] if is_partial else model.data
+    for variable, value in zip(variables, values if is_partial else extend_point(form, values), strict=True):
+        model.setSolVal(solution, variable, float(value))
     return {"start_stored": bool(model.addSol(solution))}
 
 

@@ -94,7 +94,14 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         return Verdict(Status.INACCURATE, (_unmet(certificate),))
     if answer.bound is None:
         return Verdict(Status.INACCURATE, ("the solver says optimal and gives neither multipliers nor a bound to support it",))
-    return Verdict(Status.OPTIMAL if gap_closed(certificate, answer.bound, tol) else Status.INACCURATE)
+    if gap_closed(certificate, answer.bound, tol):
+        return Verdict(Status.OPTIMAL)
+    return Verdict(Status.INACCURATE, (_open_by_own_bound(certificate.objective, answer.bound, tol),))
+
+
+def _open_by_own_bound(objective: float, bound: float, tol: float) -> str:
+    gap = abs(objective - bound) / max(abs(objective), abs(bound))
+    return f"the solver's own bound leaves a relative gap of {gap:.2g}; to end at another gap than {tol:g}, give tol="
 
 
 def proves_optimum(answer: Answer, certificate: Certificate, tol: float) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...errors import InputError, MarginoptWarning, near_names
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, IntArray
 from ...models.program.form import StandardForm
 from ..records import COMMON_OPTIONS, Options
 from .parameter_types import annotations_of, check_plain
@@ -160,20 +160,27 @@ def set_block_option(form: StandardForm, options: Options, name: str, assign: Ca
 
 
 def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None, dict[str, Any]]:
-    """Return the start x, for solvers that need every block, and the note on it for the result's details.
-
-    Raises
-    ------
-    InputError
-        The start names a block that the form does not have, or has another shape.
-    """
+    """Return the start x, for solvers that need every variable, and the note on it for the result's details."""
     if options.start is None:
         return None, {}
-    start = form.read_values(options.start, "start")
-    missing = [block.label for block in form.blocks if block.label not in start]
+    missing = [block.label for block in form.blocks if not is_complete(options.start.get(block.label))]
     if missing:
-        return None, warn_unused_start("this solver", f"it needs every block; without {', '.join(missing)}")
-    return form.join(start), {}
+        return None, warn_unused_start("this solver", f"it needs every variable; some are missing in {', '.join(missing)}")
+    return form.join(options.start), {}
+
+
+def is_complete(value: FloatArray | None) -> bool:
+    """Return whether a block of a start has a value for each variable; missing ones are NaN."""
+    return value is not None and not np.isnan(value).any()
+
+
+def started_variables(form: StandardForm, options: Options) -> tuple[IntArray, FloatArray]:
+    """Return the indices in x of the variables that a start has values for, and the values."""
+    x = np.full(form.n, np.nan)
+    for label, value in (options.start or {}).items():
+        x[form.slices[label]] = form.block(label).pack(value)
+    indices = np.flatnonzero(~np.isnan(x))
+    return indices, x[indices]
 
 
 def starts_linear_program(form: StandardForm, options: Options) -> bool:

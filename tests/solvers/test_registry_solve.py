@@ -11,7 +11,14 @@ import pytest
 import scipy.sparse as sp
 from facts import about, missing, unlicensed
 
-from marginopt.errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
+from marginopt.errors import (
+    InputError,
+    LicenceError,
+    MarginoptWarning,
+    MissingPackageError,
+    TooLargeError,
+    UnsupportedModelError,
+)
 from marginopt.models import ConicSVM, HardMarginSVM, HingeSVM, L2SVMDual, MEBDual, SimplexQP, StandardForm, ZeroOneSVM
 from marginopt.models.model import BareForm, Model
 from marginopt.models.program.cones import Feature, Nonnegative
@@ -20,6 +27,7 @@ from marginopt.models.program.quadratic import Quadratic
 from marginopt.solvers import registry
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.backend import Backend, BridgeChain, missing_features
+from marginopt.solvers.interface.native_options import start_point, started_variables
 from marginopt.solvers.interface.solver import OPEN_LICENCE, Gives, Licence, LicenceState, Purpose, Solver, SolverInfo
 from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import all_solvers, get_solver, is_installed, require, solvers, solvers_that_read
@@ -331,8 +339,51 @@ def test_starts_pass_the_bridges(overlapping: Any) -> None:
     w = np.array([1.0, 2.0, 3.0])
     solve_problem(model, Warm(), Options(start={"w": w, "xi": np.zeros(16)}))
     assert seen[-1]["epigraph"] == pytest.approx(14.0)
-    solve_problem(model, Warm(), Options(start={"w": w}))
-    assert seen[-1] is None  # half a start cannot be extended
+    for half in ({"w": w}, {"w[0]": 1.0, "xi": np.zeros(16)}):
+        with pytest.warns(MarginoptWarning) as caught:
+            solve_problem(model, Warm(), Options(start=half))
+        assert [getattr(w.message, "name", None) for w in caught] == ["start"]
+        assert seen[-1] is None  # half a start cannot be extended
+
+
+def test_starts_by_names_of_variables_reach_the_solver_by_block(overlapping: Any) -> None:
+    """A solver of forms is given NaN for variables without a value; an algorithm reads whole blocks, and refuses a part."""
+    seen: list[Any] = []
+
+    class Warm(Fake):
+        info = replace(Clarabel.info, name="warm", bounds=True, gives=frozenset({Gives.WARM_START}))
+
+        def solve_form(self, form: StandardForm, options: Options) -> Answer:
+            seen.append((started_variables(form, options), start_point(form, options)[0] if len(seen) < 1 else None))
+            return super().solve_form(form, options)
+
+    model = HingeSVM(overlapping.X, overlapping.y)
+    x = np.arange(float(model.form.n))
+    names = [name for block in model.form.blocks for name in block.names()]
+    solve_problem(model, Warm(), Options(start=dict(zip(names, x.tolist(), strict=True))))
+    np.testing.assert_array_equal(seen[-1][0][1], x)
+    np.testing.assert_array_equal(seen[-1][1], x)
+    solve_problem(model, Warm(), Options(start={"w[2]": 7.0, "xi[1]": 3.0}))
+    (indices, values), _ = seen[-1]
+    assert [names[j] for j in indices] == ["w[2]", "xi[1]"]
+    np.testing.assert_array_equal(values, [7.0, 3.0])
+    with pytest.raises(InputError, check=about("w[0]")):
+        solve_problem(model, "linear-newton", Options(start={"w[2]": 7.0}))
+
+
+@pytest.mark.parametrize("solver", ["scip", "gurobi", "highs"])
+def test_mixed_integer_solvers_complete_a_start_of_some_variables(solver: str) -> None:
+    """The start is the optimum of a knapsack without one of its variables; the native log says that it was read."""
+    require(get_solver(solver))
+    rng = np.random.default_rng(4)
+    weights, values = rng.integers(20, 90, 30).astype(float), rng.integers(20, 90, 30).astype(float)
+    row = Constraint("weight", sp.csr_array(-weights[None, :]), np.array([0.4 * weights.sum()]), Nonnegative(1))
+    form = StandardForm("knapsack", (Block("x", (30,)),), -values, (row,), np.zeros(30), np.ones(30), np.ones(30, dtype=bool))
+    best = solve_problem(form, solver, Options())
+    start = {f"x[{j}]": float(best.values["x"][j]) for j in range(29)}
+    result = solve_problem(form, solver, Options(start=start, node_limit=1))
+    assert result.objective == best.objective
+    assert "start" not in result.details
 
 
 @pytest.mark.parametrize(

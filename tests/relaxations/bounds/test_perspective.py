@@ -73,6 +73,18 @@ def test_the_multipliers_of_the_combined_relaxation_reach_its_bound() -> None:
     assert fixed.bound == pytest.approx(both.bound, rel=1e-6)
 
 
+@pytest.mark.parametrize("labels", [(), ("split",), ("margin",), ("split", "margin")])
+def test_any_multipliers_give_a_bound(labels: tuple[str, ...]) -> None:
+    X, y = points(3)
+    model = ZeroOneSVM(X, y, 0.7)
+    target = Perspective(big_m="zero").apply(model)
+    dual = solve(target, "clarabel", tol=1e-9)
+    bound = target.bound(None, {label: dual.multipliers[label] for label in labels}).value
+    assert -np.inf < bound <= dual.objective + 1e-7
+    if len(labels) == 2:
+        assert bound == pytest.approx(dual.objective, rel=1e-6)
+
+
 def test_stated_gamma_is_the_models() -> None:
     X, y = points(0)
     uniform = Perspective().gamma_for(ZeroOneSVM(X, y))
