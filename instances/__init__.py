@@ -1,4 +1,13 @@
-"""Data sets, readers, generators, and tiny instances with known optima.
+"""Data sets, readers, generators, stored test programs, and tiny instances with known optima.
+
+- `Instance` is a checked data set with labels, which readers, generators and `load` (by name) return. `catalogue` lists the known
+  ones (`CatalogueEntry`); `DataSet` describes a set whose file is found or downloaded, `Part` is "all", "train" or "test".
+- `read` reads a file by its ending; `open_rows` opens rows that stay on disk (`OpenedRows`). `data_file` finds a file in the
+  directory that the environment variable `DATA_VARIABLE` names; `brooks` gives the training sets of Brooks (2011).
+- `Population` is the distribution from which a generated instance was drawn.
+- `stored_program` loads a linear, quadratic or semidefinite program of Netlib, Maros-Mészáros or SDPLIB (`StoredProgram`);
+  `linprog_arguments` gives a linear one as the arguments of SciPy's ``linprog``.
+- `tiny_instances` and `reference_optima` (`ReferenceOptimum`) are small data sets and optima that were found independently.
 
 >>> from marginopt import instances
 >>> train = instances.gaussian_clusters(100, 3, sigma=0.5, outliers="clustered", seed=0)

@@ -12,7 +12,7 @@ from .arrays import FloatArray, IntArray
 
 
 def decided_codes(scores: FloatArray) -> IntArray:
-    """Return the codes of the classes that scores decide: 0 and 1 of one score a point (n,), 0 to K - 1 of K scores (n × K)."""
+    """Return the code of each point's class: 0 or 1 by the sign of one score (n,), 0 to K - 1 by the largest of K (n × K)."""
     return (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
 
 

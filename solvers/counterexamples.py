@@ -11,8 +11,8 @@ formulation whole points are tried. A counterexample refutes a claim; a search w
 *Exact searches along coordinates.* The leading block is the first block of the form's variables: w of a classifier. Most of the
 other variables are slacks: each has rows of its own, and its least feasible value is the largest that these rows require, rounded
 up if it is an integer. The cost of w is then known without a solver. Along a coordinate it is a piecewise quadratic with *kinks*
-and jumps, where a row meets a bound of its slack: a margin its threshold, a coefficient zero. Between two of them the cost is
-smooth, so its minimum is at a kink, just beside it, or where the derivative vanishes between two.
+and jumps, where a row meets a bound of its slack: a margin its threshold, a coefficient zero. Between two neighbouring kinks or
+jumps the cost is smooth, so its minimum is at a kink, just beside it, or where the derivative vanishes between two.
 """
 
 from __future__ import annotations

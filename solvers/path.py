@@ -1,4 +1,4 @@
-"""`path`: solve a model for each value of one parameter, each time from the solver's model or point of the value before."""
+"""`path`: solve a model for each value of one parameter, each time from the solver's model or point of a value solved before."""
 
 from __future__ import annotations
 
@@ -246,7 +246,9 @@ def path(
     cluster: Cluster = None,
     **overrides: Any,
 ) -> SolutionPath | WholePath:
-    """Solve a model for each value of one of its parameters, in the order given (results are always in that order).
+    """Solve a model for each value of one of its parameters; results are in the order given.
+
+    Exact solvers may solve in another order: `zero-one-bb` the ends of a path of λ first, `sparse-bb` the largest k first.
 
     Clarabel, Gurobi, HiGHS, MOSEK, OSQP, PIQP, SCIP and SCS change their own model in place, by the difference of the two forms
     (`FormDelta`), as long as the non-zeros stay where they are, and build it anew where an update's answer is not accurate; other

@@ -1,6 +1,6 @@
 """`ConicSVM`, the semidefinite relaxation (21) of the 0-1-loss SVM of Cepeda, Gómez and Han, 2024 ("Conic").
 
-With a_i = y_i x_i, u_i = a_i'w and r_i = 1 - u_i it is
+With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i, (r)_+ = max(r, 0) and (r)_- = max(-r, 0) it is
 
     min Tr W + λ Σz  over  x_i'W x_i - 2u_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i),  [1 w'; w W] ⪰ 0,  0 ≤ z ≤ 1,
 

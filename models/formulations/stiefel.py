@@ -1,6 +1,7 @@
 """`StiefelQP`, a quadratic over matrices with orthonormal columns (Stiefel manifold): (19) of Zhang et al., 2024 ("NPSVC++").
 
-It is the step in the projection P of `ChebyshevNPSVC`. The functions project on the manifold, and on its tangent spaces.
+It is the step in the projection P of `ChebyshevNPSVC`. `polar` projects on the manifold, `stiefel_gradient` on its tangent
+spaces.
 """
 
 from __future__ import annotations

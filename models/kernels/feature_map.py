@@ -24,7 +24,7 @@ from .kernels import Kernel, Linear, Precomputed, expansion
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
-    """The features Ψ with ΨΨ' = K + offset + εI by Cholesky; for the linear kernel the points themselves.
+    """The features Ψ with ΨΨ' = K + offset + εI by Cholesky; for the linear kernel the points themselves after √offset.
 
     Source: Algorithm 1 of Zhang, Lai, Zhou and Liang, *NPSVC++* (2024).
 

@@ -859,10 +859,10 @@ class StandardForm(Displayable, ExportMethods):
             if missing and not partial:
                 needed = f"give all {block.size} of {block.label}; {len(missing)} missing"
                 raise InputError(f"{noun}: {missing[0]!r} has no value: {needed}", name=missing[0])
-            given = [name for name in names if name in unread]
-            entries = np.array([float(as_array(unread.pop(name), f"{noun}[{name!r}]")) for name in given])
+            chosen = [name for name in names if name in unread]
+            entries = np.array([float(as_array(unread.pop(name), f"{noun}[{name!r}]")) for name in chosen])
             if not np.isfinite(entries).all():
-                raise InputError(f"{noun} must be finite; {given[int(np.argmin(np.isfinite(entries)))]} is not", name=noun)
+                raise InputError(f"{noun} must be finite; {chosen[int(np.argmin(np.isfinite(entries)))]} is not", name=noun)
             packed = np.full(block.size, np.nan)
             packed[[name in mapping for name in names]] = entries
             values[block.label] = block.unpack(packed)

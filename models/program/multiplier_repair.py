@@ -11,8 +11,8 @@ S of F. If a solution with ||y|| ≤ 1 is proved to exist, so do exact multiplie
 more than ||W'a||·||y||.
 
 A ray's column of A is a sum over the rows of its cone, with a rounding error; let E be these errors. The norm of row j of E is
-within the error bound of s_j. If d < 1 bounds the solutions of A y = s for all s up to |s_j| plus that bound, then
-(A - E) y = s_S has a solution with ||y|| ≤ d/(1 - d).
+within the error bound of s_j. Suppose that A y = t has a solution with ||y|| ≤ d < 1 for every t with |t_j| ≤ |s_j| plus that
+bound. Then (A - E) y = s_S has a solution with ||y|| ≤ d/(1 - d).
 (Jansson, *Rigorous lower and upper bounds in linear programming*, 2004, encloses a basic solution; here there is no basis.)
 
 *Singleton equations.* An equation with a single move (of a slack in its own row, for instance) determines it: y_k = s_j/A_jk. The

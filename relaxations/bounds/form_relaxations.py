@@ -222,6 +222,20 @@ def _triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequen
     return Affine(terms, _CONSTANT[cuts[:, 3]])
 
 
+def _symmetry_rows(binary: IntArray, products: Sequence[Affine]) -> Affine:
+    """Return the rows Z_ij - Z_ji, which are 0, for all pairs i < j of binaries; ``products[i]`` is x z_i."""
+    first, second = np.triu_indices(binary.size, 1)
+    terms = {}
+    for i, product in enumerate(products):
+        check_deadline()
+        after, before = np.flatnonzero(first == i), np.flatnonzero(second == i)
+        rows, columns = np.concatenate([after, before]), binary[np.concatenate([second[after], first[before]])]
+        data = np.repeat([1.0, -1.0], [after.size, before.size])
+        entries = sp.csr_array((data, (rows, columns)), shape=(first.size, product.terms[product.plain].width))
+        terms[product.plain] = CSRRows.from_matrix(entries)
+    return Affine(terms, np.zeros(first.size))
+
+
 def violated_triangles(values: Mapping[str, FloatArray], binary: IntArray, max_rows: int, min_violation: float) -> IntArray:
     """Return the triangle inequalities that a solution of `product_form` violates by more than ``min_violation``, the worst
     first, ``max_rows`` at most; ``binary`` are the columns of the binaries (`binaries_of`).
@@ -281,8 +295,9 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
         builder.require(f"square {number}", v.at([j]) - z, Zero(1))
         if root is not None and tau is not None:
             _split_square(builder, number, root, tau, x, v, z)
-    for a, b in itertools.combinations(range(binary.size), 2):
-        builder.require(f"symmetric {a} {b}", products[a].at([binary[b]]) - products[b].at([binary[a]]), Zero(1))
+    if binary.size > 1:
+        symmetry = _symmetry_rows(binary, products)
+        builder.require("symmetric", symmetry, Zero(symmetry.rows))
     if triangles.shape[0]:
         builder.require_nonnegative("triangles", _triangle_rows(triangles, binary, x, products))
     return builder.form().replace(maximise=form.maximise)

@@ -29,7 +29,7 @@ class Finding:
 
 
 def findings(report: ReportData) -> tuple[Finding, ...]:
-    """Return the main results, six at most: the smallest gap, its cost, proofs by solver, unknown optima, exact relaxations."""
+    """Return the main results, six at most: smallest gap, its cost, proofs, unknown optima, exact or no bounds, trivial ones."""
     return tuple(finding for sentence in _SENTENCES for finding in sentence(report))[:6]
 
 

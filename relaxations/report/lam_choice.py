@@ -70,7 +70,8 @@ class LamChoiceTask(Task[ReportProblem]):
         return {**super().key_parts, "other": self.problem_at(2.0).key_parts}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Run the heuristic at λ = 8^k while its classifiers improve, then at the ends while these change.
+        """Run the heuristic at λ = 8^-k until a constant classifier is best, at λ = 8^k until errors cost 0 or two steps bring no
+        gain, then at the ends while these change.
 
         Return the record of the `LamChoice`, and True: it is stored. ``threads`` is not used.
         """

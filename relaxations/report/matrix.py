@@ -211,7 +211,7 @@ def _gap_cell(row: ReportRow) -> MatrixCell:
 
 
 def _exact_cell(cell: ExactCell, best: float) -> MatrixCell:
-    """Return the seconds of a proof of the optimum ζ, else the interval that remains; nodes and root gap stand below."""
+    """Return the seconds of a proof of the optimum ζ, else the interval that remains; nodes and root gap are its ``counts``."""
     if cell.reason:
         return MatrixCell(NOT_RUN, cell.reason)
     counted = [] if cell.nodes is None else [f"{cell.nodes:,} node{'' if cell.nodes == 1 else 's'}"]

@@ -279,7 +279,7 @@ _DAQP_EXITS = {
 
 
 class Daqp(QPSolver):
-    """DAQP, called directly: qpsolvers passes on neither the reason why it ended nor a scaled program.
+    """DAQP, called directly: qpsolvers does not report why it ended, and does not scale the program.
 
     Its active set cycles where columns or rows differ by orders of magnitude, so each is scaled to a largest entry of 1: the
     columns of the rows and of the square root of P's diagonal first, then the rows, then the objective.
@@ -328,7 +328,7 @@ _DIRECT: Mapping[str, type[QPSolver]] = {"daqp": Daqp}
 
 
 def _to_unit_size(z: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-    """Return a ray scaled so that its largest entry is ±1; None if all entries are 0."""
+    """Return Farkas multipliers scaled so that their largest entry is ±1; None if all entries are 0."""
     size = max((float(np.abs(part).max(initial=0.0)) for part in z.values()), default=0.0)
     return {label: part / size for label, part in z.items()} if size else None
 

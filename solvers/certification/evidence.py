@@ -230,7 +230,7 @@ def interior_multipliers(form: StandardForm, x: FloatArray, seconds: float | Non
 #   bounds the objective from below.
 # - *Optimal* at x: multipliers of the rows that are active at x with ∇f(x) = G'z + E'y; they have no alternative.
 #
-# Rows are scaled to unit length.
+# Rows are scaled to unit length, constant included.
 
 #: Largest size of the least-squares matrix: half a second.
 _MOST = 600_000

@@ -148,7 +148,7 @@ def _seen_before(enumeration: HyperplaneEnumeration, P: Any, i: int) -> bool:
 
 @entry
 def next_degenerate_hyperplane(enumeration: HyperplaneEnumeration) -> int:
-    """Advance to the next degenerate hyperplane with less than ``best`` beside it, record counts on the way; return the code."""
+    """Advance to the next degenerate hyperplane beside a count below ``best[0]``, record counts on the way; return the code."""
     chosen, best, counters, d = enumeration.chosen, enumeration.best, enumeration.counters, enumeration.levels.shape[1]
     while counters[0] >= 0:
         level = counters[0]
@@ -200,7 +200,7 @@ class RayCounts(NamedTuple):
 
     @classmethod
     def of(cls, d: int, n: int, capacity: int, limit: int) -> RayCounts:
-        """Return counts of zero for n points in d dimensions; ``below`` and ``singular`` hold ``capacity`` subsets each."""
+        """Return counts before the first ray, n points, d dimensions; ``below``, ``singular`` hold ``capacity`` subsets each."""
         best = np.full(d, np.iinfo(np.int64).max)
         below, singular = np.zeros((capacity, d - 1), np.int64), np.zeros((capacity, d - 1), np.int64)
         counts, chosen = np.array([0, 0, 0, limit], dtype=np.int64), np.zeros(d - 1, np.int64)

@@ -1,7 +1,7 @@
 """Clock of Numba's compilations during a solver's run: it times them apart from solving and shows a status line for long ones.
 
-Loops are compiled once for a machine and stored on disk. The line is shown in terminals and notebooks, or where progress is asked
-for; never by worker processes.
+Loops are compiled once for a machine and stored on disk (once for a process where no folder can be written). The line is shown in
+terminals and notebooks, or where progress is asked for; never by worker processes.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 The checkpoint holds the open nodes in the order of the heap, the incumbent, and whether coordinates are rotated.
 
 The log has one JSON object in a line: the problem and its coordinates, the rounds and the split of every node, the claim, and a
-seal. A *term* is a loss of one margin times its cost. A *round* is a relaxation of a node; it holds the data from which its bound
+seal. A *term* is a loss of one margin times its cost. A *round* bounds a node once; it holds the data from which the bound
 follows: pairs of terms whose losses cannot both be small, one list for each *level* of matching; slopes of terms, multipliers of
-constraints and of demanded points, slopes of prices; a point p of the norm's polar {p : |x_j'p| ≤ 1}, in the problem's own
-coordinates; the box; and the value of the square that makes the relaxation strongly convex. `solvers.margin.check` recomputes
-everything else.
+constraints and of kept points (whose margins must be at least 1), slopes of prices; a point p of the norm's polar {p : |x_j'p| ≤
+1}, in the problem's own coordinates; the box; and the value of the square that makes the relaxation strongly convex.
+`solvers.margin.check` recomputes everything else.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from .check.logged_problem import FORMAT, HEADER_KEYS, VERSION, LoggedMarginProb
 if TYPE_CHECKING:
     from . import loops
 
-#: Reserve for the checker's rounding: this share of the claimed bound, and this many last places of all costs, of the terms of
-#: margins times their slopes, and of the cutoff, for each term of a sum.
+#: Reserve for the checker's rounding: this share of the claimed bound, and this relative error (four last places) of all costs,
+#: of the terms of margins times their slopes, and of the cutoff, for each term of a sum.
 _SLACK, _PLACES = 1e-8, 4.0 * 2.0**-52
 #: Relative increases of the incumbent's length that are tried.
 _STRETCHES = (0.0, 1e-10, 1e-9, 4e-9, 1.6e-8)
@@ -131,8 +131,8 @@ class MarginLog(LogWriter):
     def finish(self, bound: float, w: FloatArray | None, cutoff: float, infeasible: bool = False) -> None:
         """Write the claim, a little below the bound, the incumbent w with its combination of atoms, and the seal.
 
-        A claim of infeasibility (``infeasible``) holds if every node is empty. A node that only its bound closed supports the
-        finite bound.
+        A claim of infeasibility (``infeasible``) holds if every node is empty. Otherwise a node may be closed by its bound, and
+        only the finite bound is claimed.
         """
         w = None if w is None else self._least_multiple(w)
         point_or_zero = np.zeros(len(self._V)) if w is None else w

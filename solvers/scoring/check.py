@@ -100,8 +100,8 @@ class CheckedNode:
     def children(self, kind: int, j: int, half: int) -> list[CheckedNode]:
         """Return the children of a split of coefficient j, which together hold every system of the node.
 
-        ``kind`` is 1 (all undecided coefficients at 0, or some not 0), 2 (by whether j, and j alone, is not 0), 3 (by the sign of
-        j) or 4 (in halves), and ``half`` the largest value of j in the first child of a split in halves.
+        ``kind`` is 1 (all undecided coefficients at 0, or some not 0), 2 (j alone not 0; j not 0 beside another; j at 0), 3 (by
+        the sign of j) or 4 (in halves), and ``half`` the largest value of j in the first child of a split in halves.
         """
         if not 0 <= j < len(self.lower):
             raise InvalidProofError(f"a split of coefficient {j}, which there is not")

@@ -162,7 +162,7 @@ def _move_to_point(state: SmoState, point: FeasiblePoint) -> None:
 def _pair_seconds(state: SmoState, gap: float) -> float:
     """Return a rough estimate of the seconds of the pairs that remain from a relative gap on.
 
-    Each decade of the gap is taken to need twice as many pairs as the last one.
+    Each remaining decade of the gap is taken to need twice the pairs of the decade measured last.
 
     Pairs that only add a point, one for each point of the support, do not count in the first decade.
     """

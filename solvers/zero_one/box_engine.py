@@ -1,10 +1,11 @@
 """The box engine of the exact 0-1 solver, for few features: best-first branch and bound over boxes of w, and its checkpoints.
 
 The problem is min f(w) = Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, in reduced coordinates (`solvers.zero_one.reduced`).
-A point is *kept* if its margin is at least 1, else *violated*, and free while neither is decided. Pairs of points that no w of a
-box keeps both, and a hinge relaxation, bound f on the box; the compiled loops are `solvers.zero_one.loops.box_search`. Their rows
-are *relaxed*: divided by a threshold slightly below 1, so that rounding excludes no solution. A *leaf* is a node without free
-points; a *candidate* is a w that may improve the incumbent. Bounds are in units of the reduced problem unless "original".
+A point is *kept* if its margin is at least 1, else *violated*, and free while neither is decided. Two kinds
+of bounds hold on a box: pairs of points of which no w of the box keeps both, and a hinge relaxation. The rows that the compiled
+loops (`solvers.zero_one.loops.box_search`) read are *relaxed*: divided by a threshold slightly below 1, so that rounding excludes
+no solution. A *leaf* is a node without free points; a *candidate* is a w that may improve the incumbent. Bounds are in units of
+the reduced problem unless "original".
 """
 
 from __future__ import annotations
@@ -68,10 +69,10 @@ class BoxSearchData:
 
 
 def positive_side(reduced: ReducedZeroOneProblem, targets: FloatArray | None = None) -> BoolArray:
-    """Return the class (m,) of each reduced row, True for one side; a pair bound combines points of both sides.
+    """Return whether each reduced row is on the positive side (m,); a pair bound combines a point of each side.
 
-    The class is the sign of the intercept's column, or of the first reduced coordinate without an intercept. ``targets`` are
-    further original rows, whose reduced rows are the last ones.
+    A row's side is the sign of its entry in the intercept's column, or of its first reduced coordinate without an intercept.
+    ``targets`` are further original rows, whose reduced rows are the last ones.
     """
     A, member = reduced.problem.A, reduced.member
     labels = constant_column(A if targets is None else np.vstack([A, targets]))
@@ -138,6 +139,8 @@ class BoxEngine(Engine):
     """
 
     name: ClassVar[str] = "boxes"
+    #: Measured nanoseconds of a unit of `effort`, and the factor on the forecast number of doublings of effort that close the
+    #: gap.
     nanoseconds_per_effort, doubling_growth = 0.4, 1.4
 
     def __init__(

@@ -1,11 +1,11 @@
 """The exact solver of the cardinality form, min ||w||² with at most k margins violated: a Lagrangian search, then a tree search.
 
-Margin i is violated if a_i'w < 1, a_i = y_i x_i; the norm is that of the penalised weights; k = ⌊κn⌋ for the model's κ and n
-points. The engines of the λ form solve v(λ) = min ||w||² + λ·(violations) exactly. For every λ, v(λ) - λk is a proved lower
-bound, and the solutions are candidates. Bisection on the slopes of the lower convex hull of (violations, norm) ends when k lies
-on an edge of the hull. The distance between that edge and the best feasible point is the duality gap, which `BudgetSearch` closes
-by branch and bound on norm-conflicts: sets of points of which no w below the cutoff keeps all
-(``docs/explanation/zero-one-bb.md``).
+Margin i is violated if a_i'w < 1, a_i = y_i x_i; the norm is the squared one of the penalised weights; k = ⌊κn⌋ for the model's κ
+and n points. The engines of the λ form solve v(λ) = min ||w||² + λ·(violations) exactly. For every λ, v(λ) - λk is a proved lower
+bound, and the solutions are candidates. λ becomes the slope between the best known points on either side of k, until that slope
+has been solved: k then lies on an edge of the lower convex hull of (violations, norm). The distance between that edge and the
+best feasible point is the duality gap, which `BudgetSearch` closes by branch and bound on norm-conflicts: sets of points of which
+no w below the cutoff keeps all (``docs/explanation/zero-one-bb.md``).
 """
 
 from __future__ import annotations
@@ -502,7 +502,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         )
 
     def answer(self, state: BudgetState) -> Answer:
-        """Return the best feasible point, without values if there is none."""
+        """Return the best feasible point and the bound; an answer without values if no feasible point is known."""
         best = state.best
         details: dict[str, object] = {"lambda_problems": state.problems, "engine": "budget"}
         values, write_error = None, None

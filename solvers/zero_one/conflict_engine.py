@@ -1,4 +1,4 @@
-"""The conflict engine of the exact 0-1 solver, for more features: depth-first branch and bound on norm-conflicts.
+"""The engine of the exact 0-1 solver for many features (`box_engine`: few): depth-first branch and bound on norm-conflicts.
 
 The problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, in reduced coordinates (`solvers.zero_one.reduced`). A
 *norm-conflict* is a set of points of which no w below the cutoff keeps all, a_i'w ≥ 1. A node has kept, free and *deleted*
@@ -155,7 +155,7 @@ class DepthFirstSearch:
         stack.candidate_value[-1] = upper
 
     def run(self, cut: float, nodes: int) -> int:
-        """Continue the search for at most ``nodes`` nodes and return a status code of `search_depth_first`."""
+        """Continue for at most ``nodes`` nodes; return why it stopped: OUT_OF_NODES, DONE or CANDIDATE (`search_depth_first`)."""
         return int(
             search_depth_first(
                 self.rows, self.exact, self.weights, self.branching_priority, self.stack, self._workspace, cut, nodes
@@ -228,7 +228,10 @@ class ConflictSearchData:
 
 
 def offer_candidate(shared: SharedState, dive: DepthFirstSearch) -> bool:
-    """Polish the solution at which a depth-first search has stopped, and offer it; return whether the incumbent improves."""
+    """Offer the least-norm w that keeps all but the deleted points of the node where a depth-first search has stopped.
+
+    Return whether the incumbent improves.
+    """
     w = shared.polish.solve(dive.stack.state != DELETED)
     improved = w is not None and shared.incumbent.offer(shared.reduced, w)
     dive.stack.candidate_value[-1] = min(float(dive.stack.candidate_value[-1]), shared.upper)

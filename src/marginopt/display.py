@@ -34,7 +34,7 @@ def column_lines(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def sanitise(text: str) -> str:
-    """Return the text with a visible sign for each control character and each change of writing direction."""
+    """Return the text with a visible sign for control characters (but tab and line feed) and changes of writing direction."""
     return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

@@ -41,7 +41,8 @@ class ActivityBounds:
     cutoff : float or None
         An upper bound of R(w); None where none is known.
     saturation : float
-        A t such that some optimal free intercept is at most t + max |x_i'w| over ``weighted``; infinite where none is known.
+        A t such that some optimal free intercept has absolute value at most t + max |x_i'w| over ``weighted``; infinite where
+        none is known.
     weighted : ndarray of bool (n,)
         The arguments that cost something or that a restriction may count. The others do not bound an intercept.
     """
@@ -100,7 +101,7 @@ def capped_bound(bound: Bound, cutoff: float) -> Bound:
 def tighten_bounds(
     lower: FloatArray, upper: FloatArray, A: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of w tightened by those rows of low ≤ Aw ≤ high that have one coefficient of 1 alone."""
+    """Return bounds of w tightened by those rows of low ≤ Aw ≤ high whose only non-zero entry is a 1."""
     single = ((A != 0.0).sum(axis=1) == 1) & (A.max(axis=1, initial=0.0) == 1.0)
     places = np.argmax(A[single], axis=1)
     lower, upper = lower.copy(), upper.copy()

@@ -168,7 +168,7 @@ class Assembly:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return the labels of all blocks and rows so far."""
+        """Return the labels of all blocks and constraints so far."""
         return (*(block.label for block in self._blocks), *(label for label, *_ in self._rows))
 
     def variables(

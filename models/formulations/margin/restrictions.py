@@ -80,10 +80,10 @@ class Restriction(Part):
         return None
 
     def holds_intercept(self, X: FloatArray, y: FloatArray) -> bool:
-        """Return whether the restriction may keep a free intercept from moving towards zero while all scores have its sign and a
-        size of at least 1.
+        """Return whether moving a free intercept towards zero may violate the restriction, though each score keeps the
+        intercept's sign and a size of at least 1.
 
-        False for kept points, error budgets and limits on non-zeros: no margin of at least 1 falls below 1 by such a move.
+        False for kept points, error budgets and limits on non-zeros: such a move keeps every margin of at least 1 at 1 or more.
         """
         if self.kept_points(y.size) is not None or self.budget(y) is not None or self.max_nonzeros is not None:
             return False
@@ -589,7 +589,7 @@ class ViolationBudget(Restriction):
         return Budget(np.arange(y.size), int(np.floor(self.kappa * y.size + 1e-9)))
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """Return the number of margins below 1 beyond κn, at least the excess of a relaxed count."""
+        """Return the number of margins below 1 beyond κn: for a relaxed count an upper bound of its excess."""
         wrong = (y * np.asarray(X @ w)) < 1.0 - 1e-6
         return float(max(wrong.sum() - self.kappa * y.size - 1e-9, 0.0))
 

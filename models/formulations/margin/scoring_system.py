@@ -110,6 +110,7 @@ class ScoringSystem(NamedComposition):
     name = "ScoringSystem"
     title = "Scoring system (SLIM)"
     source = "Ustun, Rudin: Supersparse linear integer models for optimized medical scoring systems, 2015, (4)"
+    #: Meanings of the multipliers, by the label of their constraint.
     meanings: ClassVar[Mapping[str, str]] = {
         "margin": "integer variables: no multipliers; z_i = 1 marks the points that the system gets wrong",
     }
@@ -253,7 +254,8 @@ class ScoringSystem(NamedComposition):
             self.name, *composed.domain.bounds(self.X.shape[1]), M=self.big_m_values + (1.0 - self.threshold)
         )
 
-    # of its own form, whose M are others
+    # `Model`'s own methods, not those of compositions: the form here has other big-M constants. ``cutoff`` is the objective up to
+    # which the form holds every point.
     bound, cutoff, form_with_fixed_integers = Model.bound, Model.cutoff, Model.form_with_fixed_integers
 
     def view(self, kind: type[V]) -> V | None:
@@ -280,7 +282,7 @@ class ScoringSystem(NamedComposition):
 
     @cached_property
     def _restricted(self) -> tuple[FloatArray, FloatArray, int] | None:
-        """The same under all restrictions; None where one is more than bounds and a number."""
+        """Return bounds of ρ and the largest number of features under all restrictions; None where one is of another kind."""
         lower, upper, k = self._unrestricted
         return integer_bounds(self.subject_to, (to_dense(self.X), self.y), lower, upper, k)
 
@@ -501,7 +503,7 @@ class PointsTable(Displayable, Tabular):
     above : int
         The total up to which the first class is predicted, -ρ_0.
     status_text : str
-        Errors on the training points, and what is proved.
+        Share of the training points that are wrong.
     risk : bool
         Whether a total s means a risk of 1/(1 + exp(above - s)), as with the logistic loss.
     """

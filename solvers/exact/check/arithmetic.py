@@ -58,9 +58,8 @@ def row_sums_up(x: Array) -> Array:
 def segment_sums(rows: Array, sizes: npt.NDArray[np.int64]) -> tuple[Array, Array]:
     """Return the sums of consecutive segments of rows, ``sizes`` rows in each, and bounds on their rounding errors.
 
-    The rows are rounded products; an error is the distance from the exact sum of the exact products. The k products of a column
-    and their sum are off by at most k half units in the last place of the sum of their sizes, and by half the least positive
-    float64 each where they underflow. The bound is twice as much.
+    Each entry of ``rows`` is a rounded product, and the error is against the exact sum of the exact products. For k products it
+    is at most k 2^-53 times the sum of their absolute values, plus k 2^-1075 for underflow. The bound returned is twice that.
     """
     run, count = np.repeat(np.arange(len(sizes)), sizes), sizes[:, None].astype(np.float64)
     sums, reach = (

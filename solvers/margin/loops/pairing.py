@@ -1,10 +1,12 @@
 """Pairs of loss terms that cannot both be zero on a box, and the matching of such pairs that bounds a node of `margin-bb`.
 
-A term is a loss ρ of a margin m_i times its cost; the bounded part of ρ leaves out its linear tail. If m_i + m_j ≤ S on the box,
+A term is a loss ρ of a margin m_i times its cost; the bounded part of ρ leaves out its linear tail, and its *height* is the
+supremum of the bounded part. If m_i + m_j ≤ S on the box,
 the bounded parts of the two losses sum to at least their minimum over x + y ≤ S (`envelopes.pair_bound`). A matched pair *pays*
 this minimum times the lesser remaining cost of its terms: the product is added to the node's bound, and the cost is subtracted
-from both terms. The relaxation of the node has the remaining costs. Pairs that pay the whole height of a loss are matched first,
-then others, each if it pays more than both envelopes at w.
+from both terms. The relaxation of the node has the remaining costs. Several matchings follow each other (`LEVELS`); a pair is
+taken only if it pays more than the sum of the two losses' convex envelopes on the box, at the solution w of the node's
+relaxation.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from ...exact.loops.newton import margins
 from .data_structures import LoopNode, LoopProblem, inner
 from .envelopes import pair_bound
 
-#: Shares of the lesser height that pairs of the successive matchings pay at least.
+#: In the k-th matching a pair must pay at least this share of the smaller of its two losses' heights.
 LEVELS = (0.999999, 0.5, 0.2)
 #: Factor on the single-precision estimate of a pair's payment, so that rounding makes no pair look better than exact envelopes.
 _GUESS = 1.0 - 1e-6

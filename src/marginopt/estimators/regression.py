@@ -106,7 +106,7 @@ class EpsilonSVR(ModelRegressor):
     Attributes
     ----------
     coef_ : ndarray (p,)
-        With the linear kernel, of the original features.
+        Weights of the original features; with the linear kernel only.
     support_, dual_coef_, kernel_
         With other kernels: points on or outside the tube, and their multipliers (1 × support vectors);
         f = Σ dual_coef_ k(x_i, x) + intercept_.
