@@ -57,7 +57,7 @@ class FlippedPredictions(Restriction):
         return f"{self.min_count} of {len(self.opposite_labels)} predictions flipped"
 
     def model(self, base: Margin) -> Margin:
-        """Return the composition with each point added at no cost, labelled against its prediction, and a budget of their errors."""
+        """Return the composition with each point added at no cost, labelled against its prediction, with an error budget."""
         X, n = np.asarray(to_dense(base.X)), len(self.opposite_labels)
         budget = ErrorBudget(np.arange(n, 2 * n), (n - self.min_count) / n)
         weights = np.concatenate([np.broadcast_to(base.sample_weight, n), np.zeros(n)])
