@@ -571,7 +571,7 @@ def _cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, 
 
 #: Least eigenvalues ("margins") of S that `certified_bound` tries: γ is scaled down until S ⪰ margin·I. A larger margin costs
 #: more of the bound where γ is accurate, and less where γ and w do not quite fit together.
-TRIAL_MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+TRIAL_EIGENVALUES = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -683,7 +683,7 @@ def certified_bound(
     trivial_bound = 0.0 if tilt is None else -np.inf  # D(0, 0) = 0
     best = ConicBound(trivial_bound, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)
     previous: FloatArray | None = None
-    for margin in TRIAL_MARGINS:
+    for margin in TRIAL_EIGENVALUES:
         trial = _repair(space.rows, gamma, margin)
         if previous is not None and np.array_equal(trial, previous):
             continue

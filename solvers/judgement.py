@@ -192,7 +192,7 @@ def certify_point(judgement: Judgement) -> Judgement:
     return replace(judgement, certificate=judgement.certifier(judgement.answer, judgement.values))
 
 
-def attain_cost(judgement: Judgement) -> Judgement:
+def minimise_slacks(judgement: Judgement) -> Judgement:
     """Replace the slacks of a continuous model's point by their optimal values for its coefficients, if the solver's differ.
 
     The stated objective is then the cost of the coefficients. The solver's point is kept if the new point violates its rows by
@@ -202,23 +202,23 @@ def attain_cost(judgement: Judgement) -> Judgement:
     form, values, certificate = judgement.form, judgement.values, judgement.certificate
     if form is None or values is None or certificate is None or form.integer.any():
         return judgement
-    attained = judgement.model.with_best_auxiliaries(values)
-    objective = form.objective(form.join(attained))
+    minimised = judgement.model.with_best_auxiliaries(values)
+    objective = form.objective(form.join(minimised))
     rounding = certificate.rounding + _EQUAL * max(abs(objective), abs(certificate.objective))
     if abs(objective - certificate.objective) <= rounding:
         return judgement
-    of_attained = judgement.certifier(judgement.answer, attained)
-    costlier = of_attained.objective > certificate.objective
-    if of_attained.primal_residual > max(certificate.primal_residual, _MET) or (costlier and certificate.feasible(_MET)):
+    of_minimised = judgement.certifier(judgement.answer, minimised)
+    costlier = of_minimised.objective > certificate.objective
+    if of_minimised.primal_residual > max(certificate.primal_residual, _MET) or (costlier and certificate.feasible(_MET)):
         return judgement
 
     def supported(of_point: Certificate) -> bool:
         return verdict(judgement.answer, of_point, judgement.tol).status is Status.OPTIMAL
 
-    promoted = supported(of_attained) and objective > judgement.model.value_at_zero
-    if promoted or (supported(certificate) and not supported(of_attained)):
+    promoted = supported(of_minimised) and objective > judgement.model.value_at_zero
+    if promoted or (supported(certificate) and not supported(of_minimised)):
         return judgement
-    return replace(judgement, values=attained, certificate=of_attained)
+    return replace(judgement, values=minimised, certificate=of_minimised)
 
 
 def move_to_zero_objective(judgement: Judgement) -> Judgement:
@@ -459,7 +459,7 @@ STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
     complete,
     polish_point,
     certify_point,
-    attain_cost,
+    minimise_slacks,
     move_to_zero_objective,
     supply_multipliers,
     refine,
@@ -486,7 +486,8 @@ def _keeping_point(stage: Callable[[Judgement], Judgement]) -> Callable[[Judgeme
 
 #: The stages for points of files and stored results: no stage improves the point, but a counterexample still replaces it.
 STAGES_OF_GIVEN_POINTS = tuple(
-    _keeping_point(stage) if stage in (polish_point, attain_cost, move_to_zero_objective, refine) else stage for stage in STAGES
+    _keeping_point(stage) if stage in (polish_point, minimise_slacks, move_to_zero_objective, refine) else stage
+    for stage in STAGES
 )
 
 

@@ -176,7 +176,7 @@ class RawFeatures(Features):
 
 
 @dataclass(frozen=True, eq=False)
-class Images(Features):
+class KernelFeatures(Features):
     """Kernel features: the images φ(x_i) of the points as coordinates in the kernel's feature space, after a one for the
     intercept if any.
 
@@ -213,13 +213,13 @@ class Images(Features):
         return self.coordinates.squared_norms(X)
 
 
-def images_of(kernel: object, X: Points) -> Images:
-    """Return the kernel features of X, after a one for the intercept; ``kernel`` itself if it is `Images` whose rows are X."""
-    if isinstance(kernel, Images):
+def kernel_features_of(kernel: object, X: Points) -> KernelFeatures:
+    """Return the kernel features of X, after a one for the intercept; ``kernel`` itself if it is those of X."""
+    if isinstance(kernel, KernelFeatures):
         if X is kernel.rows or np.array_equal(X, kernel.rows):
             return kernel
         kernel = kernel.kernel
-    return Images(X, as_kernel(kernel, X), True)
+    return KernelFeatures(X, as_kernel(kernel, X), True)
 
 
 def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:

@@ -27,7 +27,7 @@ from ..program.lagrangian import Bound
 from ..record import Arrays, DataKind, FormulationInfo, Parameter, ParameterValues, always
 from ..statement import DualStatement, Line, Statement
 from ..views import MulticlassProblem
-from .features import Features, Images, RawFeatures, warn_about_features
+from .features import Features, KernelFeatures, RawFeatures, warn_about_features
 from .margin.assembly import Affine, Assembly
 from .margin.parts_by_name import part_by_name
 
@@ -303,7 +303,7 @@ class MulticlassSVM(Model):
     @cached_property
     def features(self) -> Features:
         """Return the features of the program's rows: the data, or their images under a kernel."""
-        return RawFeatures(self.X) if self.kernel is None else Images(self.X, self.kernel, True)
+        return RawFeatures(self.X) if self.kernel is None else KernelFeatures(self.X, self.kernel, True)
 
     @cached_property
     def _problem(self) -> MulticlassProblem:

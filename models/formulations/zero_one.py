@@ -18,7 +18,7 @@ from ..program.form import StandardForm
 from ..record import COST_OR_SHARE, DataKind, FormulationInfo, always
 from ..statement import Line, Statement
 from ..views import ZeroOneProblem
-from .features import Images, images_of, linear_summary, warn_about_features
+from .features import KernelFeatures, kernel_features_of, linear_summary, warn_about_features
 from .margin.exact_evaluation import cheaper_point
 from .margin.margin_losses import ZeroOne
 from .margin.model import Margin
@@ -107,7 +107,7 @@ class ZeroOneSVM(MarginViolationModel):
     rows: Literal["bigm", "cone"] = "bigm"
     incumbent: FloatArray | None = None
     kappa: float | None = None
-    kernel: Kernel | Images | None = None
+    kernel: Kernel | KernelFeatures | None = None
 
     name = "ZeroOneSVM"
     #: New names of parameters by their old ones.
@@ -120,8 +120,8 @@ class ZeroOneSVM(MarginViolationModel):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         if self.kernel is not None:
-            object.__setattr__(self, "kernel", images_of(self.kernel, X))
-            X = self._images.rows
+            object.__setattr__(self, "kernel", kernel_features_of(self.kernel, X))
+            X = self._kernel_features.rows
         self._check_margins(X)
         self._check_cost(X.shape[0])
         if self.incumbent is not None:
@@ -140,8 +140,8 @@ class ZeroOneSVM(MarginViolationModel):
         object.__setattr__(self, "lam", as_costs(1.0 if self.lam is None else self.lam, n, "lam", zero=False))
 
     @property
-    def _images(self) -> Images:
-        assert isinstance(self.kernel, Images)
+    def _kernel_features(self) -> KernelFeatures:
+        assert isinstance(self.kernel, KernelFeatures)
         return self.kernel
 
     @property
@@ -289,12 +289,12 @@ class ZeroOneSVM(MarginViolationModel):
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores x'w of new rows; Σ β_i k(x_i, x) + intercept with a kernel."""
-        return super().decision_function(values, X) if self.kernel is None else self._images.products(values["w"], X)
+        return super().decision_function(values, X) if self.kernel is None else self._kernel_features.products(values["w"], X)
 
     @property
     def given_points(self) -> FloatArray:
         """Return the points as given, not their images under the kernel."""
-        return self.X if self.kernel is None else np.asarray(self._images.X)
+        return self.X if self.kernel is None else np.asarray(self._kernel_features.X)
 
     @property
     def uses_big_m(self) -> bool:
@@ -322,7 +322,7 @@ class ZeroOneSVM(MarginViolationModel):
         """Return the problem as printed: Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
         n, p = self.X.shape
         encoding, cost = self.margin_encoding, self.cost
-        images = () if self.kernel is None else (f"x_i are images under the kernel {self._images.kernel}, after a one",)
+        images = () if self.kernel is None else (f"x_i are images under the kernel {self._kernel_features.kernel}, after a one",)
         counted = "counts margin violations u < 1; misclassified points (u < 0) are reported beside it"
         return Statement(
             title=f"0-1-loss SVM, {encoding.title}{'' if self.kappa is None else ', at most kappa n violations'}",

@@ -42,7 +42,15 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray, Points, as_labels, as_points, as_vector
-from ...models.conic_bound import TRIAL_MARGINS, Slopes, certified_bound, coordinates, newton_piecewise, proved_sum, repair_gamma
+from ...models.conic_bound import (
+    TRIAL_EIGENVALUES,
+    Slopes,
+    certified_bound,
+    coordinates,
+    newton_piecewise,
+    proved_sum,
+    repair_gamma,
+)
 from ...models.formulations.features import dense_signed_rows, linear_summary, warn_about_features
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.model import Model
@@ -190,7 +198,7 @@ def combined_bound(
     space = coordinates(A)
     start = np.zeros(space.rows.shape[1]) if w is None else space.reduce(np.asarray(w, dtype=np.float64))
     best = CombinedBound(0.0, np.zeros(n), np.zeros(n))  # D(0, 0) = 0
-    for margin in TRIAL_MARGINS:
+    for margin in TRIAL_EIGENVALUES:
         before = best.value
         repaired = repair_gamma(A, gamma, margin=margin)
         losses = PointLosses.of(weights, M, repaired)
@@ -202,7 +210,7 @@ def combined_bound(
             value = combined_value(space.rows, losses, V)
             if value > best.value:
                 best = CombinedBound(value, repaired, V)
-        if margin > TRIAL_MARGINS[0] and best.value - before <= 1e-10 * abs(best.value):
+        if margin > TRIAL_EIGENVALUES[0] and best.value - before <= 1e-10 * abs(best.value):
             break
     return best
 

@@ -40,7 +40,15 @@ from ...restricted_bound import Tilt, restricted_bound
 from ...rounding import UNIT
 from ...statement import Line, Statement, lam_text, plus
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
-from ..features import Features, Images, RawFeatures, check_intercept, dense_signed_rows, margin_figures, warn_about_features
+from ..features import (
+    Features,
+    KernelFeatures,
+    RawFeatures,
+    check_intercept,
+    dense_signed_rows,
+    margin_figures,
+    warn_about_features,
+)
 from .activity_bounds import LEVEL_TOLERANCE, ActivityBounds, capped_bound, largest_valid, least_norm_point, tighten_bounds
 from .assembly import Assembly
 from .exact_evaluation import ExactEvaluation
@@ -635,7 +643,7 @@ class Margin(Model):
     @cached_property
     def features(self) -> Features:
         """Return the features of the program's rows: the data, or their images under a kernel."""
-        return RawFeatures(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.uses_intercept)
+        return RawFeatures(self.X) if self.kernel is None else KernelFeatures(self.X, self.kernel, self.loss.uses_intercept)
 
     @property
     def points(self) -> Points:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points, as_vector, to_dense
-from ..models.formulations.features import Images
+from ..models.formulations.features import KernelFeatures
 from ..models.formulations.margin.model import Margin
 from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from ..solvers.certification.result import Result
@@ -511,7 +511,7 @@ def expansion_coefficients(composed: Margin, result: Result) -> FloatArray:
     """
     conjugate = composed.loss.conjugate()
     if conjugate is None or result.multipliers is None:
-        assert isinstance(composed.features, Images)
+        assert isinstance(composed.features, KernelFeatures)
         return composed.features.coordinates.coefficients(result.values["w"][1:])
     signs = composed.y if composed.loss.reads_class_labels else 1.0
     beta = np.asarray(conjugate.sign * conjugate.feasible_beta(result.multipliers, composed.costs) * signs)

@@ -158,7 +158,7 @@ def test_a_margin_that_rounding_eats_is_followed_by_a_larger_one(monkeypatch):
     # with hundreds of thousands of points the rounding of Σγ_i a_i a_i' is more than the least margin; here the margin is less
     model = problem(np.random.default_rng(0))
     gamma = np.full(model.A.shape[0], 1.0)
-    monkeypatch.setattr(bounds, "TRIAL_MARGINS", (1e-6,))
+    monkeypatch.setattr(bounds, "TRIAL_EIGENVALUES", (1e-6,))
     wanted = certified_bound(model, gamma)
-    monkeypatch.setattr(bounds, "TRIAL_MARGINS", (1e-18, 1e-6))
+    monkeypatch.setattr(bounds, "TRIAL_EIGENVALUES", (1e-18, 1e-6))
     assert 0.0 < wanted.value == certified_bound(model, gamma).value
