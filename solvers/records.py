@@ -416,7 +416,7 @@ class Options:
     progress : bool
         Whether to show one line with the current gap, rewritten in place.
     start : mapping of label to array, optional
-        Values to start from (all or some blocks).
+        Values to start from, of all or some blocks or, by name, of single variables; mixed-integer solvers complete them.
     callback : callable, optional
         A `Callback`; solvers whose record gives `Gives.TRACE` call it with each new row.
     native : mapping
