@@ -200,7 +200,7 @@ class Explainable(Protocol):
 
     @property
     def certified_by_appraisal(self) -> bool:
-        """Return whether the model's form certifies no point, so that `appraise` does."""
+        """Return whether `appraise` certifies points in place of the model's form, which cannot."""
 
     @property
     def form(self) -> StandardForm:
@@ -236,7 +236,8 @@ class Activity:
     label : str
         Label of the constraint, or "bounds".
     rows : int
-        Number of cones (rows, where the cone is polyhedral); 1 where the model's `appraise` gives one violation for all of it.
+        Number of cones (rows, where the cone is polyhedral), or of finite bounds; 1 where the model's `appraise` gives one
+        violation for all of it.
     active : int
         How many of these are on the boundary of their cone, or outside it; for a constraint of `appraise` 1 if it holds, else 0.
     violation : float

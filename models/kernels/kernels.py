@@ -67,7 +67,8 @@ def squared_distances(X: Points, Z: Points, steepness: float = 0.0) -> FloatArra
 def distance_error(features: int, largest: float) -> float:
     """Return a bound of the error of ||x||² + ||z||² - 2x'z: ``largest`` is the largest squared norm of the points.
 
-    The bound also holds for points moved by a centre that makes the largest norm up to √1.2 times as large.
+    The bound also holds if a common centre is subtracted from the points, provided that their largest norm grows by a factor of
+    at most √1.2.
     """
     return 5.0 * gamma_n(features + 8) * largest
 

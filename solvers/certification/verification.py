@@ -90,8 +90,9 @@ def _exact_text(value: Fraction) -> str:
 
 @dataclass(frozen=True)
 class DualRow:
-    """One row of the check: its multiplier z, and the negated forward and backward difference quotients of the optimum φ(g_i),
-    a function of the row's constant g_i, between which z must lie up to ``error``; h is `DualCheck.step` times 1 + |g_i|.
+    """One constraint row with constant g_i: its multiplier z, and two difference quotients of the optimum φ(g_i), negated.
+
+    z must lie between them, up to ``error``. The step h is `DualCheck.step` times 1 + |g_i|.
     """
 
     name: str  #: name of the row

@@ -10,7 +10,8 @@ With the scaling Θ of the lifted cone, T = Θ⁻¹, and a 2 × 2 matrix C_i for
 
     T dZ T + dS = R,   dS = Σ e_γi b_i b_i' - Σ e_ζi sym(e_0 b_i') outside entry 00,   (dq, du)_i = c_i + C_i (e_γi, e_ζi),
 
-e = -(dγ, dζ). Eliminating e leaves p(p+3)/2 unknowns (`GramSystem`), eliminating dZ leaves 2n (`PointSystem`).
+e = -(dγ, dζ), e_0 is the first unit vector and sym(M) = ½(M + M'). Eliminating e leaves p(p+3)/2 unknowns (`GramSystem`),
+eliminating dZ leaves 2n (`PointSystem`).
 """
 
 from __future__ import annotations

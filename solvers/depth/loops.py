@@ -1,8 +1,8 @@
 """Compiled counts of points beside hyperplanes through z, for halfspace depth: integer points exactly, others in float64.
 
 z is the point whose depth is sought, and points are the differences x_i - z of the n data points, in d dimensions. A count is the
-smaller weight of the points strictly on one side of a hyperplane through z; a ray is the normal of a hyperplane that d - 1
-independent points, its basis, span. A hyperplane with further points on it is degenerate.
+smaller of the two weights of the points strictly on either side of a hyperplane through z; a ray is the normal of a hyperplane
+that d - 1 independent points, its basis, span. A hyperplane with further points on it is degenerate.
 
 *Integer points: `HyperplaneEnumeration`, `next_degenerate_hyperplane`.* Chosen points are eliminated without fractions (Bareiss,
 1968): the remaining entries are minors of the matrix of points, integers, and a point is in the span of the chosen ones if its
@@ -53,7 +53,7 @@ class HyperplaneEnumeration(NamedTuple):
     pivots: FloatArray  #: (d,) pivot of the elimination before each level; 1 at the first
     chosen: IntArray  #: (d - 1,) the chosen point of each level
     best: IntArray  #: (d,) the least count so far and the points of its hyperplane
-    #: (4,) level of the enumeration (-1 at its end), count beside the current hyperplane, number of counted hyperplanes, and the
+    #: (4,) level of the enumeration (-1 at its end), count beside the current hyperplane, number of counted bases, and the
     #: number before which the first chosen point must lie
     counters: IntArray
     value: FloatArray  #: (n,) signed positions of the points relative to the current hyperplane

@@ -25,7 +25,7 @@ BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 BLOCK = 512
 #: Steps after which objective and gap are summed anew, so that rounding does not add up.
 _RESUM = 2000
-#: As NumPy's integer: a literal would have each helper compiled for it too.
+#: No point. A NumPy integer: a literal would have each helper compiled for it too.
 _NOWHERE: Any = np.int64(-1)
 # Floors of a curvature: two variables whose columns are zero have none, and 0/0 is undefined with ``nnan``.
 _TINY, _TINY_SINGLE = 1e-300, 1e-30

@@ -38,7 +38,7 @@ class Affine:
     ``A @`` takes a matrix, or a vector for one row. Other shapes are an `InputError`.
     """
 
-    #: Arrays leave their operators with expressions to this class.
+    #: With None, NumPy uses this class's operators in ``array + expression`` and the like.
     __array_ufunc__: ClassVar[None] = None
 
     terms: Mapping[str, CSRRows]

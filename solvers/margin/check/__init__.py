@@ -1,4 +1,4 @@
-"""An independent checker of the proof logs of `margin-bb`, which shares no code with the solver and trusts the data alone.
+"""An independent checker of the proof logs of `margin-bb`, which uses no code of the search and trusts the data alone.
 
 The objective is Σ_j d_j w_j² + max{p'w : |x_k'p| ≤ 1} + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) with atoms x_k and restrictions
 of w. Let B be the claimed bound, ∞ for a claim of infeasibility. The checker proves that no feasible w has an objective below B.
@@ -204,7 +204,7 @@ def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array
 
 
 def _price_slopes(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
-    """Return γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the prices that every point with γ_j = 0 pays."""
+    """Return γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the sum of π_j over used j with γ_j = 0."""
     price, used = problem.original.price, box.used
     slopes = _numbers(entry, "support", price.size)
     with np.errstate(divide="ignore", invalid="ignore"):

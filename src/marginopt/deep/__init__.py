@@ -3,9 +3,10 @@
 The method is that of Zhang, Lai, Zhou and Liang (2024), *NPSVC++: Nonparallel classifiers encounter representation learning*.
 `DeepNPSVC` is the scikit-learn estimator, `PUBLISHED_TRAINING` the paper's training parameters. The parts can be used in other
 training loops: a `Network` of an encoder (`MLPEncoder`, `ConvEncoder`) and an `NPSVCHead`; `NearObjectives`, one objective for
-each class (alternatives: `SoftmaxObjectives`, `AngularObjectives`); `ChebyshevLoss`, their combination by weights τ, which
-`common_weights` computes; and `Training`, the loop itself, with its `Settings` and `Batches`. `draw_objectives` and
-`draw_training` plot its history. Install the extra ``[deep]``.
+each class, small if its hyperplane is near the points of one side and far from the others (alternatives: `SoftmaxObjectives`, a
+cross-entropy of the decision values, and `AngularObjectives`, one of cosines with an angular margin; `Objectives` is their base
+class); `ChebyshevLoss`, their combination by weights τ, which `common_weights` computes; and `Training`, the loop itself, with
+its `Settings` and `Batches`. `draw_objectives` and `draw_training` plot its history. Install the extra ``[deep]``.
 """
 
 from ..errors import MissingPackageError
