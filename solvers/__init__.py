@@ -1,4 +1,9 @@
-"""Solving: `solve`, the table of solvers, results with certificates, `path`, `compare`, and base classes for further solvers."""
+"""Solving: `solve`, the table of solvers, results with certificates, `path`, `compare`, and base classes for further solvers.
+
+`solve_raw` returns a solver's `Answer` without a certificate. A `Claim` is what the solver itself states of its end.
+`conflict` finds an irreducible infeasible subset of a model's rows and bounds (`Conflict`). `Gives` lists what a solver may
+return.
+"""
 
 from ..extensions import make_package_callable
 from ..models.export_methods import Conflict

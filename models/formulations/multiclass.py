@@ -243,7 +243,7 @@ class MulticlassSVM(Model):
     sample_weight : float or array_like (n,)
         c_i > 0, one for all points or one for each.
     kernel : Kernel, optional
-        x_i is then replaced by coordinates in the kernel's feature space, after a one for the intercept.
+        As in `Margin`, x_i is replaced by coordinates in the kernel's feature space, after a one for the intercept.
 
     Notes
     -----

@@ -391,7 +391,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return state.best_w, state.sigma * y.size / n, H
 
     def advance(self, state: LinearState, seconds: float) -> Outcome:
-        """Take one Newton step, or change the multipliers once; at least one pass over the rows."""
+        """Take a Newton step, change the multipliers or take epochs of coordinate descent; at least one pass over the rows."""
         if state.steps >= state.limit:
             if not state.dual_is_current and state.descent is None:
                 state.update_dual(weighted_row_sum(state.problem, state.alpha, state.block_bytes))

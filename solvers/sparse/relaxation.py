@@ -54,7 +54,7 @@ class RelaxationWorkspace(NamedTuple):
     dw: Any  #: (d,) Δw
     dz: Any  #: (d,) Δz
     rhs: Any  #: (d,) right-hand side of the system of Δw
-    gain: Any  #: (d,) (g_j)_+ of `solvers.sparse.dual`
+    gain: Any  #: (d,) (g_j)_+, g_j = sup over l_j ≤ w ≤ u_j of v_j w - q_j w²/2, less π_j
     sigma: Any  #: (4, d) slacks of 0 ≤ z, z ≤ 1, w ≤ u z, l z ≤ w; -1 without the constraint
     lam: Any  #: (4, d) multipliers of these constraints
     dlam: Any  #: (4, d) Δlam

@@ -66,7 +66,7 @@ class ZeroOneState:
     engine_name: str  #: "boxes" or "conflicts": the engine that begins
     heuristic: Heuristic | None = None  #: None if no a_i differs from 0
     engine: Engine | None = None  #: None before the first slice
-    earlier_nodes: int = 0  #: nodes of engines that have been replaced
+    earlier_nodes: int = 0  #: nodes of engines that have been replaced, and of the search before a checkpoint
     earlier_effort: float = 0.0  #: effort of engines that have been replaced
     writer: BoxLogWriter | None = None  #: writer of the box engine's log, during the search
     recorder: ConflictLogWriter | None = None  #: writer of a log by a second search, while that search proves the bound again

@@ -171,7 +171,7 @@ class Engine(ABC):
     @property
     @abstractmethod
     def effort(self) -> float:
-        """The work so far, about nanoseconds of one thread, counted from nodes and sizes: independent of the clock."""
+        """The work so far, in units of `nanoseconds_per_effort`, counted from nodes and sizes: independent of the clock."""
 
     @property
     def spent_nanoseconds(self) -> float:

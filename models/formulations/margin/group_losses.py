@@ -39,6 +39,7 @@ class GroupLosses(Loss):
     losses: Mapping[str, Loss]
     groups: Sequence[str]
 
+    #: False: the functions of the margins differ from group to group.
     is_sum_over_points: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -113,7 +114,7 @@ class GroupLosses(Loss):
         return sum(loss.total(costs[points], argument[points]) for _, loss, points in self.parts())
 
     def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:
-        """Return the sum of the groups' bounds."""
+        """Return an upper bound of `total`: the sum of the groups' upper bounds."""
         return sum(loss.upper_bound(costs[points], argument[points]) for _, loss, points in self.parts())
 
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:

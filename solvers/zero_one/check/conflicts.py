@@ -26,7 +26,7 @@ below C is in one of them.
 The cardinality form, min Σ_{penalised} w_j² with at most k margins violated, has the same trees with weights of one: solutions of
 interest have ||w||² < T = B throughout, a node that has deleted V points and proved e more is empty where V + e > k, and a point
 that stands for more than k - V equal ones is kept. A Lagrangian bound L = B + λk needs no log of its own: its conflicts are at
-T = L - λ(V + e) = B + λ(k - V - e) ≥ B wherever k is not exceeded, so each λ tree that proves B is a budget tree that proves B.
+T = L - λ(V + e) = B + λ(k - V - e) ≥ B wherever k is not exceeded, so each λ tree that proves L is a budget tree that proves B.
 """
 
 from __future__ import annotations

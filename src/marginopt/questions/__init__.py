@@ -1,7 +1,9 @@
 """Questions about data and classifiers that exact solvers answer with a proof.
 
 They are a fairness audit, properties of the Rashomon set (the classifiers within ε of the best), the stability of predictions,
-conformal sets, and the choice of λ. Most functions return an `Answer`: a value, an object that attains it, and a proved bound.
+conformal sets, and the choice of λ. Most functions return an `Answer`: a value, an object that attains it (its `Evidence`), and a
+proved bound, which a `BoundedQuestion` computes by models. `supports` lists the sets of features that classifiers of the Rashomon
+set use. `fairness_game` trains a mixture of classifiers against the subgroup that it treats worst, one `GameRound` after another.
 """
 
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog

@@ -4,7 +4,8 @@ The kernel is k(x, x') = exp(-γ||x - x'||²). Classifier and grids are those of
 
 The selectors are `CrossValidation`, `Fisher` (Fisher's ratio), `LikelihoodDensity`, `Bat` (random search) and `MaxMinSelector`
 (gradient ascent). Another selector is a subclass of `Selector`, which gets a `Sample` (data, candidates, options), may train
-models by a `Trainer`, and returns a `Choice`; `select` makes a `Selection` of it.
+models by a `Trainer`, and returns a `Choice`; `select` makes a `Selection` of it. A `Split` has the indices of the training rows
+and of the rows on which accuracy is measured; `C_GRID` and `GAMMA_GRID` are the default candidates.
 """
 
 from __future__ import annotations
