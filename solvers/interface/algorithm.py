@@ -188,13 +188,14 @@ class Algorithm(Solver, Generic[V, S]):
                 except BaseException:
                     self.abandon(state)
                     raise
+            solved = time.perf_counter() - start
+            answer = checked_return(self.answer(state), Answer, "answer", self.info.name)
         except np.linalg.LinAlgError as error:  # numbers overflow
             return Answer(Status.FAILED, str(error))
-        solved = time.perf_counter() - start
         compiled_later = 0.0 if clock is None else clock.seconds - compiled
         trace, last = recorder.trace(), recorder.last
         return replace(
-            checked_return(self.answer(state), Answer, "answer", self.info.name),
+            answer,
             status=status,
             native_status=(status if outcome is Outcome.RUNNING else outcome).name.lower(),
             objective=last.objective if np.isfinite(last.objective) else None,

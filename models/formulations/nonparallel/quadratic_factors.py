@@ -33,6 +33,19 @@ from ...rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
 
 
+def _cholesky(matrix: FloatArray, *, overwrite: bool = False) -> FloatArray:
+    """Return the lower Cholesky factor.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        The matrix is not finite, or not positive definite; a solver's run ends there as failed.
+    """
+    if not np.isfinite(matrix).all():
+        raise np.linalg.LinAlgError("numbers overflow in the quadratic of a class's problem")
+    return np.asarray(scipy.linalg.cholesky(matrix, lower=True, overwrite_a=overwrite, check_finite=False))
+
+
 @dataclass(frozen=True, eq=False)
 class QuadraticProduct:
     """The product Hu and the value u'Hu, with bounds of their rounding errors.
@@ -95,7 +108,7 @@ class DenseRegulariser:
     def cholesky(self) -> FloatArray:
         """Return the lower L of R = LL'."""
         try:
-            return np.asarray(scipy.linalg.cholesky(self.matrix, lower=True))
+            return _cholesky(self.matrix)
         except np.linalg.LinAlgError as error:
             raise InputError("the quadratic of the problem is not positive definite: give a larger r or a smaller μ") from error
 
@@ -220,7 +233,7 @@ class PointsFactor:
     @property
     def Z(self) -> FloatArray:
         """Return a factor of ZZ', m × m, built when asked for."""
-        return np.asarray(scipy.linalg.cholesky(self.gram, lower=True))
+        return _cholesky(self.gram)
 
     @cached_property
     def _small(self) -> FloatArray:
@@ -230,7 +243,7 @@ class PointsFactor:
             small[np.diag_indices(small.shape[0])] += self.rows.r
         else:
             small = self.rows.r * self.rows.inverse[np.ix_(~self.near_points, ~self.near_points)]
-        return np.asarray(scipy.linalg.cholesky(small, lower=True, overwrite_a=True))
+        return _cholesky(small, overwrite=True)
 
     @cached_property
     def gram(self) -> FloatArray:
@@ -405,7 +418,7 @@ class SignedFactor:
     @property
     def Z(self) -> FloatArray:
         """Return G L^{-T} with H = LL', built when asked for."""
-        root = scipy.linalg.cholesky(self.H, lower=True)
+        root = _cholesky(self.H)
         return np.ascontiguousarray(scipy.linalg.solve_triangular(root, self.G.T, lower=True).T)
 
     @cached_property
@@ -504,7 +517,7 @@ class HingeFactor:
     def cholesky(self) -> FloatArray:
         """Return the lower L."""
         try:
-            return np.asarray(scipy.linalg.cholesky(self.H, lower=True))
+            return _cholesky(self.H)
         except np.linalg.LinAlgError as error:
             raise InputError(
                 "the quadratic of the problem is not positive definite: give a larger regularisation (r, r1, r2)", name="r"
@@ -628,11 +641,12 @@ class DowndatedFactor:
 
     @cached_property
     def _spread(self) -> FloatArray:
-        """Return H⁻¹P R^{-1} with M = R'R."""
+        """Return √κ H⁻¹P L^{-T} with I - κP'H⁻¹P = LL'."""
         columns = self.base.solve(self.P)
-        M = np.eye(self.P.shape[1]) / self.kappa - self.P.T @ columns
-        upper = scipy.linalg.cholesky(0.5 * (M + M.T), lower=False)
-        return np.asarray(scipy.linalg.solve_triangular(upper, columns.T, trans="T").T)
+        M = np.eye(self.P.shape[1]) - self.kappa * (self.P.T @ columns)
+        return np.sqrt(self.kappa) * np.asarray(
+            scipy.linalg.solve_triangular(_cholesky(0.5 * (M + M.T)), columns.T, lower=True).T
+        )
 
     @cached_property
     def Z(self) -> FloatArray:

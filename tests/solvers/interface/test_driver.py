@@ -221,6 +221,15 @@ def test_a_factorisation_that_fails_is_an_answer_without_a_point(problem: Model,
     assert answer.status is Status.FAILED and answer.values is None and answer.native_status == "broken step"
 
 
+def test_numbers_that_overflow_in_the_answer_are_an_answer_without_a_point(problem: Model) -> None:
+    class Overflow(Counter):
+        def answer(self, state: State) -> Answer:
+            raise np.linalg.LinAlgError("overflow")
+
+    answer = Overflow().run(problem, Options())
+    assert answer.status is Status.FAILED and answer.values is None and answer.native_status == "overflow"
+
+
 def test_the_handler_is_restored_after_a_failure(problem: Model) -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(RuntimeError, check=lambda error: error.args == ("broken step",)):

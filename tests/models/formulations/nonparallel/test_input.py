@@ -14,6 +14,7 @@ from marginopt.errors import InputError
 from marginopt.estimators import KernelNPSVC
 from marginopt.models import RBF, ChebyshevNPSVC, NonparallelSVM
 from marginopt.models.formulations.nonparallel.neighbour_graph import neighbour_laplacian
+from marginopt.solvers import Status
 
 
 def _islands(gap: float = 60.0) -> tuple[np.ndarray, np.ndarray]:
@@ -41,6 +42,18 @@ def test_disconnected_graph_is_fitted_and_certified(orientation: str) -> None:
     assert model.score(X, y) == 1.0
     assert model.certificate_.gap <= 1e-6
     assert np.isfinite(model.transform(X)).all()
+
+
+@pytest.mark.parametrize("r1", [1e-300, 1e-160, 1e-12])
+def test_a_regularisation_too_small_for_the_data_ends_without_other_packages_errors(r1: float) -> None:
+    X = 1e6 * np.column_stack([np.ones(6), np.random.default_rng(0).normal(size=(6, 2))])
+    model = ChebyshevNPSVC(X, np.arange(6) % 2, r1=r1, d=2)
+    try:
+        result = solvers.solve(model, time_limit=0.5)
+    except InputError as error:
+        assert error.name == "r"
+    else:
+        assert result.status is not Status.OPTIMAL or result.gap <= 1e-2
 
 
 def test_point_with_no_neighbour_left_is_a_part_of_its_own() -> None:
