@@ -225,9 +225,9 @@ def parse_held_out(
     return instances, tests
 
 
-def _refuse_unread(given: Mapping[str, bool]) -> None:
+def _refuse_unread(arguments: Mapping[str, bool]) -> None:
     """Raise InputError for the first argument of `gap_report` that is given, where no problem of the report reads it."""
-    for name, is_given in given.items():
+    for name, is_given in arguments.items():
         if is_given:
             readers = "instances and functions of λ alone, {name: lambda lam: model}" if name == "lam" else "instances alone"
             raise InputError(f"{name} is for {readers}: a model is taken as it is stated, so leave {name} out", name=name)

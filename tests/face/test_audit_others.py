@@ -19,8 +19,8 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 import marginopt as mo
 from marginopt.auditing.values import make_audit
-from marginopt.models.rounding import Rounded
 from marginopt.errors import InputError
+from marginopt.models.rounding import Rounded
 
 RNG = np.random.default_rng(3)
 #: A column of zeros and ones, a heavy tail, an offset, duplicates.

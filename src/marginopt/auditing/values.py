@@ -100,9 +100,9 @@ def make_audit(
         and a regulariser, -∞ for an objective with a term -νnρ.
     """
     finite = math.isfinite(bound.value) and math.isfinite(bound.error)
-    kept = bound if finite and bound.lower >= floor else Rounded(floor)
+    larger = bound if finite and bound.lower >= floor else Rounded(floor)
     upper = value.upper if math.isfinite(value.value) and math.isfinite(value.error) else math.inf
-    return Audit(machine, problem, upper, kept.lower, condition, violation, value.error + kept.error)
+    return Audit(machine, problem, upper, larger.lower, condition, violation, value.error + larger.error)
 
 
 def kernel_scores(gram: GramOperator, coefficients: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
