@@ -93,7 +93,7 @@ def training_rows(path: str | Path) -> tuple[Any, FloatArray]:
 def _option(training: Mapping[str, float | None], name: str, option: str) -> float:
     value = training[name]
     if value is None:
-        raise InputError(f"{name} is not in a model file: give it, the {option} of the training program", name=name)
+        raise InputError(f"a model file does not hold {name}: give {name}=, the {option} of the training program", name=name)
     return as_share(value, name) if name == "nu" else as_positive(value, name, zero=name == "epsilon")
 
 
