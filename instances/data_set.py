@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from .. import extensions
-from ..errors import DataError, InputError, count_text
+from ..errors import DataError, InputError, count_text, short_text
 from .instance import Instance
 
 #: A published part of a data set, or all of it.
@@ -198,7 +198,7 @@ class DataSet:
         for field, minimum in (("n", 2), ("p", 1), ("classes", 2)):
             value = getattr(self, field)
             if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-                raise InputError(f"{field} must be an integer ≥ {minimum}; it is {value!r}", name=field)
+                raise InputError(f"{field} must be an integer ≥ {minimum}; it is {short_text(value)}", name=field)
         if not callable(self.read):
             raise InputError(f"read must be a function that returns an Instance; it is a {type(self.read).__name__}", name="read")
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..errors import InputError, TooLargeError
+from ..errors import InputError, TooLargeError, short_text
 from ..rows import MemoryRows, Rows
 
 #: Arrays of float64, float32, int64 and bool, of any shape.
@@ -177,7 +177,7 @@ def as_positive(value: object, name: str, *, zero: bool = False, infinite: bool 
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be a number {condition}; it is {value!r}", name=name) from error
+        raise InputError(f"{name} must be a number {condition}; it is {short_text(value)}", name=name) from error
     if not (np.isfinite(number) or (infinite and number == np.inf)) or number < 0 or (number == 0 and not zero):
         raise InputError(f"{name} must be a {'' if infinite else 'finite '}number {condition}; it is {number:g}", name=name)
     return number
@@ -186,7 +186,7 @@ def as_positive(value: object, name: str, *, zero: bool = False, infinite: bool 
 def as_integer(value: object, name: str, minimum: int = 0) -> int:
     """Check one integer ≥ ``minimum``, Python's or NumPy's."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
-        raise InputError(f"{name} must be an integer ≥ {minimum}; it is {value!r}", name=name)
+        raise InputError(f"{name} must be an integer ≥ {minimum}; it is {short_text(value)}", name=name)
     return int(value)
 
 
@@ -205,7 +205,7 @@ def as_share(value: object, name: str, *, zero: bool = False) -> float:
     """Check one number in (0, 1] ([0, 1] with ``zero=True``)."""
     share = as_positive(value, name, zero=zero)
     if share > 1.0:
-        raise InputError(f"{name} must be in {'[' if zero else '('}0, 1]; it is {value!r}", name=name)
+        raise InputError(f"{name} must be in {'[' if zero else '('}0, 1]; it is {short_text(value)}", name=name)
     return share
 
 
@@ -233,7 +233,7 @@ def as_big_m(value: object, n: int) -> BigM:
     if value is None or (isinstance(value, str) and value == "auto"):
         return "auto"
     if isinstance(value, str):
-        raise InputError(f"big_m must be 'auto', a number or {n} numbers; it is {value!r}", name="big_m")
+        raise InputError(f"big_m must be 'auto', a number or {n} numbers; it is {short_text(value)}", name="big_m")
     constants = as_vector(value, n, "big_m")
     if not (constants >= 0).all():
         raise InputError(f"big_m must be ≥ 0; it is {constants.min():g}", name="big_m")
@@ -368,7 +368,9 @@ def materialise_limit() -> int:
     try:
         return int(float(value))
     except (ValueError, OverflowError) as error:
-        raise InputError(f"MARGINOPT_MAX_BYTES must be a number of bytes; it is {value!r}", name="MARGINOPT_MAX_BYTES") from error
+        raise InputError(
+            f"MARGINOPT_MAX_BYTES must be a number of bytes; it is {short_text(value)}", name="MARGINOPT_MAX_BYTES"
+        ) from error
 
 
 def check_bytes(size: int, noun: str) -> None:

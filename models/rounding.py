@@ -199,6 +199,8 @@ _HI, _LO = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c
 _LEAST, _MOST = -700.0, 709.0
 #: Relative error of e^x and of log(1 + t).
 _EXPONENTIAL, _ONE_PLUS = 64.0 * UNIT, 48.0 * UNIT
+#: Share of c below which an entropy's argument a, or c - a, is too small for c/a to be a number of float64.
+_NEGLIGIBLE = 2.0**-1000
 #: Coefficients of the series of e^x, and of artanh(f)/f in f², the highest power first.
 _TAYLOR = tuple(1.0 / math.factorial(i) for i in range(13, -1, -1))
 _ODD = tuple(1.0 / (2 * i + 1) for i in range(17, -1, -1))
@@ -254,14 +256,14 @@ def entropy(a: FloatArray, c: FloatArray | float) -> tuple[FloatArray, FloatArra
     """
     a, c = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(c, dtype=np.float64))
     b = np.minimum(a, c - a)
-    inner = b > 0.0
-    b, size = np.where(inner, b, 1.0), np.where(inner, c, 2.0)
+    inner = b > c * _NEGLIGIBLE  # elsewhere c/b may overflow, and the entropy is less than 2000 b
+    smallest, b, size = np.maximum(b, 0.0), np.where(inner, b, 1.0), np.where(inner, c, 2.0)
     first, first_error = logarithm(size / b)
     second, _ = logarithm_of_one_plus(np.minimum(b / (size - b), 1.0))
     value = b * first + (size - b) * second
     # c - a, c/b, c - b and b/(c - b) are rounded once each: this changes log(c/b) by at most 2u, and b by at most u b
     error = b * (first_error + 8.0 * UNIT * (1.0 + np.abs(first))) + (size - b) * (2.0 * _ONE_PLUS * second)
-    return np.where(inner, value, 0.0), np.where(inner, error * (1.0 + 1e-9) + 4.0 * UNIT * value, 0.0)
+    return np.where(inner, value, 0.0), np.where(inner, error * (1.0 + 1e-9) + 4.0 * UNIT * value, 2000.0 * smallest)
 
 
 def _horner(coefficients: tuple[float, ...], x: FloatArray) -> FloatArray:

@@ -221,11 +221,10 @@ class MarginToForm(MarginReduction[StandardForm]):
         with without_warnings():
             if composed.has_given_big_m:  # given constants may cut off the problem's optimum
                 composed = replace(composed, big_m="auto")
-            if model.composition is None:  # an upper bound from before the changes need not hold after them
-                level = _rounded_objective(model)
-                if level is None:
+            if model.composition is None:
+                composed = _with_level_of(model, composed)
+                if composed is None:
                     raise UnsupportedModelError(f"no feasible point of {model.name} was found, so nothing bounds its margins")
-                composed = replace(composed, upper_bound=level)
             target = self.target(composed)
             for change in model.changes:  # each point of the changed model is one before it, and has a point of the target
                 target = change.apply_to_part(target)
@@ -252,6 +251,26 @@ def _point_with_integers_of(model: Model, composed: Margin, w: FloatArray) -> di
 def _bounding_margin(model: Model) -> Margin | None:
     """Return the composition whose lower bounds hold for a model, changed or not; None without one."""
     return as_margin(model.bounding_model)
+
+
+def _with_level_of(model: Model, composed: Margin) -> Margin | None:
+    """Return the composition before the changes of a model with the objective of a feasible point of the model as upper bound.
+
+    An upper bound from before the changes need not hold after them. None if no feasible point of the model is found.
+    """
+    level = _rounded_objective(model)
+    return None if level is None else replace(composed, upper_bound=level)
+
+
+def changed_composition(model: Model) -> Margin | None:
+    """Return the composition whose bounds of w hold at every optimum of a changed model; None without one.
+
+    It is the composition of `Model.bounding_model`, and has the same block ``w`` as the model's form.
+    """
+    composed = _bounding_margin(model)
+    if composed is None or "w" not in composed.form.slices or composed.form.slices["w"] != model.form.slices.get("w"):
+        return None
+    return _with_level_of(model, composed)
 
 
 def with_activity_bounds(form: StandardForm, composed: Margin) -> StandardForm:

@@ -16,6 +16,7 @@ from ..models.deadline import OutOfTimeError, deadline
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
+from ..solvers.certification.certificate import is_never_negative
 from ..solvers.certification.result import BoundKind, Result
 from ..solvers.records import Options, Status
 from ..solvers.registry import SolverLike, SolverSpec, resolve_solver
@@ -82,13 +83,26 @@ class RelaxationResult:
     @property
     def target_bound(self) -> float:
         """Lower bound of the target's own optimum, offset included; -inf without one."""
-        value = self.result.best_bound[0]
+        value = self._best_bound[0]
         return (Rounded(value) + self.offset).lower if isfinite(value) else value
 
     @property
     def target_kind(self) -> str:
         """The evidence for `target_bound`, in the words of `bound_kind`."""
-        return self.result.bound_kind
+        return self._best_bound[1]
+
+    @property
+    def argument(self) -> str:
+        """Return why `target_bound` holds, in words; empty without a certificate."""
+        return self._best_bound[2]
+
+    @cached_property
+    def _best_bound(self) -> tuple[float, str, str]:
+        """The larger of the result's bound and 0, if no point of the target costs less; its kind and its argument."""
+        value, certificate = self.result.best_bound[0], self.result.certificate
+        if value < 0.0 and is_never_negative(self.form, self.target if isinstance(self.target, Model) else None):
+            return 0.0, BoundKind.PROVED.value, "no part of the objective is negative"
+        return value, self.result.bound_kind, "" if certificate is None else certificate.argument
 
     @cached_property
     def caveat(self) -> str:

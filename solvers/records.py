@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..display import Display, Displayable, Tabular
-from ..errors import InputError, WriteError, count_text
+from ..errors import InputError, WriteError, count_text, short_text
 from ..files import check_target
 from ..models.arrays import FloatArray
 from ..models.model import Model
@@ -367,22 +367,17 @@ _COUNTS = (
 def _number(name: str, value: Any, minimum: float, maximum: float | None) -> float | None:
     """Return the option as a number; None for a limit too large to matter. ``maximum`` is None for a tolerance."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | numbers.Real):
-        raise InputError(f"{name} must be a number > 0; it is {_short(value)}", name=name)
+        raise InputError(f"{name} must be a number > 0; it is {short_text(value)}", name=name)
     number: Any = value
     if maximum is not None and number >= maximum:
         return None
     if not number > 0:
-        raise InputError(f"{name} must be a number > 0; it is {_short(value)}", name=name)
+        raise InputError(f"{name} must be a number > 0; it is {short_text(value)}", name=name)
     if maximum is None and not minimum <= number < 1:
-        raise InputError(f"{name} must be a relative gap of at least {minimum:g} and below 1; it is {_short(value)}", name=name)
+        raise InputError(
+            f"{name} must be a relative gap of at least {minimum:g} and below 1; it is {short_text(value)}", name=name
+        )
     return float(number)
-
-
-def _short(value: object) -> str:
-    if isinstance(value, int) and abs(value) >= 10**40:
-        return "an integer of over forty digits"
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 @dataclass(frozen=True)
@@ -448,12 +443,12 @@ class Options:
             if value is None and name != "seed":
                 continue
             if isinstance(value, bool) or not (isinstance(value, int | numbers.Integral) and int(value) >= minimum):
-                raise InputError(f"{name} must be an integer ≥ {minimum}; it is {_short(value)}", name=name)
+                raise InputError(f"{name} must be an integer ≥ {minimum}; it is {short_text(value)}", name=name)
             object.__setattr__(self, name, int(value) if maximum is None else min(int(value), maximum))
         for name in ("verbose", "progress"):
             value = getattr(self, name)
             if not isinstance(value, int | np.bool_):
-                raise InputError(f"{name} must be True or False; it is {_short(value)}", name=name)
+                raise InputError(f"{name} must be True or False; it is {short_text(value)}", name=name)
             object.__setattr__(self, name, bool(value))
         if not isinstance(self.native, Mapping):
             raise InputError(f"native must map names of options to values; it is a {type(self.native).__name__}", name="native")

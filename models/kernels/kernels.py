@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ...errors import InputError, count_text
+from ...errors import InputError, count_text, short_text
 from ..arrays import FloatArray, IntArray, Points, as_integer, as_positive, row_norms_squared, to_dense
 from ..rounding import gamma as gamma_n
 
@@ -181,7 +181,8 @@ def _as_kernel_gamma(gamma: float | GammaRule) -> float | GammaRule:
     if isinstance(gamma, str):
         if gamma not in GAMMA_RULES:
             raise InputError(
-                f"gamma must be a number > 0 or one of the rules {', '.join(GAMMA_RULES)}; it is {gamma!r}", name="gamma"
+                f"gamma must be a number > 0 or one of the rules {', '.join(GAMMA_RULES)}; it is {short_text(gamma)}",
+                name="gamma",
             )
         return gamma
     return as_positive(gamma, "gamma")

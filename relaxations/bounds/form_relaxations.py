@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,7 +47,7 @@ import scipy.sparse as sp
 
 from ...errors import MarginoptError, count_text
 from ...models.arrays import FloatArray, IntArray, check_bytes, to_dense
-from ...models.deadline import check_deadline, eigendecomposition
+from ...models.deadline import check_deadline, eigendecomposition, remaining_seconds
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.model import Margin
 from ...models.model import Model, as_model
@@ -55,7 +56,15 @@ from ...models.program.csr_rows import CSRRows
 from ...models.program.form import StandardForm
 from ...solvers.records import Options
 from ...solvers.solve import solve_problem
-from ..margin_reduction import MarginToForm, as_margin, round_integers, scale_first_block, with_activity_bounds, with_finite_dual
+from ..margin_reduction import (
+    MarginToForm,
+    as_margin,
+    changed_composition,
+    round_integers,
+    scale_first_block,
+    with_activity_bounds,
+    with_finite_dual,
+)
 from ..reduction import Relaxation, without_warnings
 
 #: A monomial: its variables in order, with repetitions; and a polynomial: coefficients by monomial.
@@ -347,6 +356,8 @@ def _root(form: StandardForm) -> FloatArray | None:
 
 #: Most triangles added in a round, for each binary; smallest violation of an added one; relative gap of the rounds' solves.
 _CUTS, _VIOLATED, _SEPARATED = 20, 1e-5, 1e-7
+#: Share of the remaining time that the solve of a round may take, and the least remaining time for another, in times of a round.
+_ROUND_SHARE, _ROUNDS_LEFT = 0.5, 4.0
 #: Products with (i, j, k, kind) are one number for each triangle.
 _KEY = np.array([2**42, 2**22, 2**2, 1], dtype=np.int64)
 
@@ -393,7 +404,7 @@ class FormReduction(MarginToForm):
         self.check(model)
         with without_warnings():
             composed = as_margin(model)
-            return self.of_form(model.form, None) if composed is None else self.target(composed)
+            return self.target(composed) if composed is not None else self.of_form(model.form, changed_composition(model))
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
         """Return a feasible point: of a composition the best multiple of w; else the better of the scaled and the rounded point.
@@ -479,11 +490,17 @@ class Products(FormReduction):
         cuts = all_triangles(0)
         product = product_form(form, cuts)
         for _ in range(self.rounds or 0 if self.triangles else 0):
-            values = solve_problem(as_model(product), "auto", Options(tol=_SEPARATED)).values
-            violated = violated_triangles(values, binary, _CUTS * binary.size, _VIOLATED) if values else cuts[:0]
+            begin = time.perf_counter()
+            limited = Options(tol=_SEPARATED).with_time_limited_to(_ROUND_SHARE * remaining_seconds())
+            result = solve_problem(as_model(product), "auto", limited)
+            if not result.values or result.status.stopped:
+                break
+            violated = violated_triangles(result.values, binary, _CUTS * binary.size, _VIOLATED)
             new = violated[~np.isin(violated @ _KEY, cuts @ _KEY)]
             if not new.size:
                 break
+            if remaining_seconds() < _ROUNDS_LEFT * (time.perf_counter() - begin):
+                break  # the target's own solve, whose bound counts, needs the time
             cuts = np.concatenate([cuts, new])
             product = product_form(form, cuts)
         return product

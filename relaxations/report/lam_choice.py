@@ -147,8 +147,8 @@ def _ends(lines: Sequence[_Line]) -> tuple[float, float] | None:
     """
     envelope: list[_Line] = []
     for line in sorted(lines, key=lambda line: (-line.cost, -line.norm, not line.constant)):
-        while envelope and line.cost > envelope[-1].cost - _LESS * abs(line.cost):
-            envelope.pop()  # as costly, and no smaller norm
+        while envelope and line.cost >= envelope[-1].cost - _LESS * abs(line.cost):
+            envelope.pop()  # as costly (two costs of 0, say), and no smaller norm
         while envelope and line.crossing(envelope[-1]) <= (line.crossing(envelope[-2]) if len(envelope) > 1 else 0.0):
             envelope.pop()
         envelope.append(line)

@@ -225,6 +225,14 @@ def parse_held_out(
     return instances, tests
 
 
+def _refuse_unread(arguments: Mapping[str, bool]) -> None:
+    """Raise InputError for the first argument of `gap_report` that is given, where no problem of the report reads it."""
+    for name, is_given in arguments.items():
+        if is_given:
+            readers = "instances and functions of λ alone, {name: lambda lam: model}" if name == "lam" else "instances alone"
+            raise InputError(f"{name} is for {readers}: a model is taken as it is stated, so leave {name} out", name=name)
+
+
 def parse_kappas(kappa: float | Sequence[float] | None) -> tuple[float, ...]:
     """Return the values of κ in ascending order, each once; `InputError` for one outside [0, 1]."""
     values = np.atleast_1d(as_array([] if kappa is None else kappa, "kappa"))
@@ -351,18 +359,25 @@ class Plan:
         chosen += [m for m in constants_list if m not in chosen]  # the sweep over M
         if len({r.name for r in chosen}) != len(chosen):
             raise InputError(f"relaxations must have different names; they are {[r.name for r in chosen]}", name="relaxations")
+        lams, encoding_list, kappas = parse_lams(lam), parse_encodings(encodings), parse_kappas(kappa)
+        if not instances:
+            has_lam = any(isinstance(model, ModelOfLam) for model in models)
+            _refuse_unread({
+                "lam": lams != (1.0,) and not has_lam, "encodings": encoding_list != ("bigm",), "big_m": bool(constants_list),
+                "kappa": bool(kappas),
+            })  # fmt: skip
         return cls(
             instances=instances,
             models=models,
             held_out=tests,
-            lams=parse_lams(lam),
+            lams=lams,
             relaxations=tuple(chosen),
             model_relaxations=relaxation_list,
             exact=parse_exact(exact),
             with_generic=isinstance(exact, str) and resolve_solver(exact).auto,
-            encodings=parse_encodings(encodings),
+            encodings=encoding_list,
             constants=constants_list or (BigM("incumbent"),),
-            kappas=parse_kappas(kappa),
+            kappas=kappas,
             seeds=parse_seeds(seeds, options),
             proofs=proofs,
             solver=resolve_solver(solver),

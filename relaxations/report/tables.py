@@ -17,6 +17,7 @@ import numpy as np
 from ...display import column_lines, sanitise
 from ...errors import count_text
 from ...solvers.certification.result import BoundKind
+from ...solvers.records import Status
 from .cells import STRUCTURED, ExactCell, InstanceCell, KappaCell
 from .means import exact_means, relaxation_means
 from .report_data import Interval, ReportData, ReportRow, family_name, gap, remaining_gap, root_gap
@@ -265,8 +266,10 @@ def _bounds(row: ReportRow) -> str:
 
 def _kind(row: ReportRow) -> str:
     cell = row.relaxation
-    if cell.reason or cell.bound is not None:
-        return cell.reason or cell.kind
+    if cell.reason:
+        return cell.reason
+    if cell.bound is not None:
+        return cell.kind if cell.status == str(Status.OPTIMAL) else f"{cell.kind}; the solve ended as {cell.status}"
     return "none: no bound of ζ" if cell.target_bound is not None else f"none: the solve ended as {cell.status}"
 
 

@@ -197,7 +197,7 @@ class ModelTask(InstanceTask[ModelProblem]):
         with compile_clock("the heuristic", False) as clock:
             incumbent = problem.find_incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
-        composed = as_margin(problem.model.original_model)
+        composed, bounding = as_margin(problem.model.original_model), as_margin(problem.model.bounding_model)
         n, p, intercept, positives = (None, None, False, None) if composed is None else _sizes(composed)
         w, objective = (None, None) if incumbent is None else incumbent
         values = None if w is None else problem.model.complete({"w": w})
@@ -205,7 +205,7 @@ class ModelTask(InstanceTask[ModelProblem]):
         cell = InstanceCell(
             problem.name, None, problem.source, n, p, intercept, positives, finite_or_none(objective),
             count_or_none(figures, "margin_violations"), count_or_none(figures, "misclassified"), seconds,
-            0.0 if composed is not None and composed.loss.is_nonnegative() and composed is problem.model.composition else None,
+            None if bounding is None or not bounding.loss.is_nonnegative() else 0.0,
             trivial=_without_features(problem.model), held_out=problem.held_out_text,
             test_error=problem.test_error(values),
         )  # fmt: skip
@@ -286,7 +286,7 @@ class RelaxationTask(SolverTask[ReportProblem]):
             native_status=result.claim.native_status,
             bound=finite_or_none(solved.target_bound),  # withheld where there is a caveat
             kind=solved.target_kind,
-            argument="" if result.certificate is None else result.certificate.argument,
+            argument=solved.argument,
             caveat=solved.caveat,
             m_source=reduction.m_source(model),
             against_m=reduction.against_m,

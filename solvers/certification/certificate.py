@@ -353,7 +353,7 @@ def certify(
     objective = form.evaluate(x)
     # a bound of -inf stays, so that other multipliers are searched for, unless the objective is zero already
     replaceable = np.isfinite(bound.value) or abs(objective.value) <= objective.error
-    if bound.value < 0.0 and replaceable and _never_negative(form, model):
+    if bound.value < 0.0 and replaceable and is_never_negative(form, model):
         bound = Bound(0.0, "no part of the objective is negative")
     return Certificate(
         objective=objective.value,
@@ -383,7 +383,7 @@ def has_nonnegative_objective(form: StandardForm) -> bool:
     return bool((form.lower[form.q > 0.0] >= 0.0).all() and (form.upper[form.q < 0.0] <= 0.0).all())
 
 
-def _never_negative(form: StandardForm, model: Model | None) -> bool:
+def is_never_negative(form: StandardForm, model: Model | None) -> bool:
     """Return whether form or model says that no point costs less than zero."""
     return has_nonnegative_objective(form) or (model is not None and model.has_nonnegative_objective)
 

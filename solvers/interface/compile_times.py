@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from numba.core import event
 
 from ...code_cache import CodeCache
+from ...errors import count_text
 from ...status_line import StatusLine
 
 #: Seconds of compiling from which on the line is shown.
@@ -63,6 +64,10 @@ class CompileClock(event.Listener):
         """Return the seconds so far."""
         return self._total + (time.perf_counter() - self._start if self._depth else 0.0)
 
+    @property
+    def _progress_text(self) -> str:
+        return f"{count_text(self._functions, 'function')}, {self.seconds:.0f} s"
+
     def on_start(self, event: Any) -> None:
         """Record the start of a compilation, and show or update the line if it is due."""
         if self._depth == 0:
@@ -74,7 +79,7 @@ class CompileClock(event.Listener):
             if not self._shown:
                 self._shown, self._expected = True, self._expected * machine_slowdown()
             estimate = f", about {self._expected:.0f} s" if self.seconds < self._expected else ""  # left out once it is exceeded
-            self._line.show(f"compiling {self._name} {_reuse()}{estimate}: {self._functions} functions, {self.seconds:.0f} s")
+            self._line.show(f"compiling {self._name} {_reuse()}{estimate}: {self._progress_text}")
 
     def on_end(self, event: Any) -> None:
         """Record the end of a compilation."""
@@ -88,7 +93,7 @@ class CompileClock(event.Listener):
     def close(self) -> None:
         """End the line, if it was shown."""
         if self._shown:
-            self._line.write_line(f"compiled {self._name} {_reuse()}: {self._functions} functions, {self.seconds:.0f} s")
+            self._line.write_line(f"compiled {self._name} {_reuse()}: {self._progress_text}")
 
 
 def machine_slowdown() -> float:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError, MissingPackageError
+from ...errors import InputError, MissingPackageError, short_text
 from .executor import AsynchronousExecutor, Executor, JoblibExecutor, SerialExecutor, completed_results
 
 __all__ = ["Cluster", "Executor", "SerialExecutor", "choose_executor", "cluster_executor", "completed_results"]
@@ -40,7 +40,7 @@ def choose_executor(jobs: int | None = None, cluster: Cluster = None, *, name: s
         The package of the cluster, ``distributed`` or ``ray``, is not installed.
     """
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or jobs == 0):
-        raise InputError(f"{name} must be a number of tasks at a time, or -1 for all cores; it is {jobs!r}", name=name)
+        raise InputError(f"{name} must be a number of tasks at a time, or -1 for all cores; it is {short_text(jobs)}", name=name)
     if cluster is not None:
         return cluster_executor(cluster, jobs)
     if jobs == 1:

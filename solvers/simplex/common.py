@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...models.arrays import FloatArray
 from ...models.kernels.gram import MatrixGram
 from ...models.model import Model
@@ -68,7 +68,7 @@ def check_parameters(algorithm: Algorithm[Any, Any]) -> None:
     for name, otherwise in _WHOLE.items():
         value = getattr(algorithm, name, None)
         if value is not None and value < 1:
-            raise InputError(f"{name} must be an integer ≥ 1{otherwise}; it is {value!r}", name=name)
+            raise InputError(f"{name} must be an integer ≥ 1{otherwise}; it is {short_text(value)}", name=name)
 
 
 def iteration_limit(options: Options) -> int:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any, TypeVar
 
 #: The type of what a method returned.
 T = TypeVar("T")
+
+#: Characters of a value that a message shows.
+_SHORT = 80
 
 __all__ = [
     "ClusterError",
@@ -34,8 +37,21 @@ __all__ = [
     "checked_return",
     "near_names",
     "plain_scalars",
+    "short_text",
     "unknown_name",
 ]
+
+
+def short_text(value: object) -> str:
+    """Return a value for a message, in one line: its representation, or the type and the number of entries of a long one."""
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return "an integer of over forty digits"
+    text = repr(value)
+    if len(text) <= _SHORT and "\n" not in text:
+        return text
+    if isinstance(value, Sized) and not isinstance(value, str):
+        return f"of type {type(value).__name__}, with {count_text(len(value), 'entry', 'entries')}"
+    return " ".join(text.split())[: _SHORT - 3] + "..."
 
 
 def count_text(count: int, noun: str, plural: str = "", spec: str = "") -> str:

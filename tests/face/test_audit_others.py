@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -17,7 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 import marginopt as mo
+from marginopt.auditing.values import make_audit
 from marginopt.errors import InputError
+from marginopt.models.rounding import Rounded
 
 RNG = np.random.default_rng(3)
 #: A column of zeros and ones, a heavy tail, an offset, duplicates.
@@ -93,6 +96,33 @@ def test_a_fit_that_its_iterations_ended_is_advised() -> None:
     assert "max_iter" in short.advice and "max_iter" in str(short)
     assert len(table) == 3 and all("max_iter" in audit.advice for audit in table.audits.values())
     assert mo.audit(SVC(kernel="linear").fit(X, SIGNS), X, SIGNS).advice == ""
+
+
+def test_no_limit_is_advised_where_the_gap_is_small() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machines = {name: LinearSVC(C=C, tol=1e-12, max_iter=2).fit(X, SIGNS) for name, C in (("near", 1e-6), ("far", 100.0))}
+    table = mo.audit(machines, X, SIGNS)
+    assert int(machines["near"].n_iter_) == 2 and table["near"].gap < 1e-6 and table["near"].advice == ""
+    assert table["far"].gap > 1e-4 and f"  far: {table['far'].advice}" in str(table).splitlines()
+
+
+def test_a_bound_without_a_number_is_the_least_value_of_the_objective() -> None:
+    for bound in (Rounded(math.nan, math.nan), Rounded(-math.inf), Rounded(1.0, math.inf), Rounded(-3.0, 0.5)):
+        audit = make_audit("SGDClassifier", "problem", Rounded(5.0, 1e-12), bound)
+        assert audit.bound == 0.0 and audit.gap == 1.0 and math.isfinite(audit.rounding)
+    lowest = make_audit("NuSVC", "problem", Rounded(-1.0), Rounded(math.nan, math.nan), floor=-math.inf)
+    assert (lowest.bound, lowest.gap) == (-math.inf, math.inf) and "nan" not in str(lowest)
+    huge = make_audit("SVC", "problem", Rounded(math.inf, math.nan), Rounded(1.0))
+    assert (huge.value, huge.gap) == (math.inf, math.inf) and "nan" not in str(huge)
+
+
+def test_a_stochastic_fit_that_is_far_off_has_a_bound() -> None:
+    points = X * np.geomspace(1.0, 400.0, X.shape[1])
+    for seed in range(4):
+        machine = SGDClassifier(loss="log_loss", random_state=seed).fit(points, SIGNS)
+        audit = mo.audit(machine, points, SIGNS)
+        assert 0.0 < audit.bound < audit.value and 0.0 < audit.gap <= 1.0
 
 
 def test_a_class_against_the_rest_is_one_stochastic_machine_of_two() -> None:

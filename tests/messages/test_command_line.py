@@ -14,6 +14,7 @@ from marginopt.models import Block, Constraint, Nonnegative, StandardForm
 from marginopt.relaxations.report.runner import CellStore
 
 SENTENCES: list[tuple[str, str]] = [
+    ("audit machine.model machine.data", "give --C, the -c of the training program"),
     ("benchmark clarabel,clarabel DATA", "different names"),
     ("benchmark clarabel DATA --out DATA", "cannot be made"),
     ("check-proof missing", "there is no file"),
@@ -64,6 +65,9 @@ def test_wrong_use(
     data = points_file(tmp_path, 24, 0.7)
     rows = [f"{kind},{k}.5\n" for k, kind in enumerate(["ash", "elm", "oak"] * 8)]
     (tmp_path / "trees.csv").write_text("kind,height\n" + "".join(rows), encoding="utf-8")
+    head = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 -1\nnr_sv 1 1\nSV\n"
+    (tmp_path / "machine.model").write_text(head + "1 1:1 2:1 \n-1 1:-1 2:-1 \n", encoding="utf-8")
+    (tmp_path / "machine.data").write_text("1 1:1 2:1\n-1 1:-1 2:-1\n", encoding="utf-8")
     CellStore(tmp_path / "empty.db")
     (tmp_path / "plan.lp").write_text("Minimize\n x\nSubject To\n x >= 1\nEnd\n", encoding="utf-8")
     places = {"DATA": str(data), "TREES": "trees.csv", "STORE": "empty.db"}

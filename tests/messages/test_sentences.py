@@ -57,6 +57,16 @@ def _comparison() -> Any:
 SENTENCES: list[tuple[Callable[[], object], str]] = [
     (lambda: mo.HingeSVM(X, Y, 0.0), "lam must be > 0; it is 0"),
     (lambda: mo.HingeSVM(X, Y, np.float64(0.0)), "lam must be > 0; it is 0"),
+    (lambda: mo.SVDD(FRAME, pd.Series(Y)), "nu must be a number > 0; it is of type Series, with 4 entries"),
+    (lambda: mo.SVDD(X, np.arange(40.0)), "nu must be a number > 0; it is of type ndarray, with 40 entries"),
+    (lambda: mo.HardMarginSVM(X, Y).decision_function({}, X), "there is no point of HardMarginSVM to predict by"),
+    (lambda: mo.HardMarginSVM(X, Y).predict({}, X), "there is no point of HardMarginSVM to predict by"),
+    (lambda: mo.Margin(X, Y, subject_to=mo.fixed({99: 0.0})).form, "indices of the 3 coefficients; it has 99"),
+    (
+        lambda: mo.gap_report({"hinge": HINGE}, lam="auto", progress=False),
+        "lam is for instances and functions of λ alone, {name: lambda lam: model}: a model is taken as it is stated",
+    ),
+    (lambda: mo.gap_report({"hinge": HINGE}, kappa=0.1, progress=False), "kappa is for instances alone"),
     (lambda: mo.solve(HINGE, "clarabel", seed=np.int64(-1)), "seed must be an integer ≥ 0; it is -1"),
     (lambda: mo.ScoringSystem(X, Y, coefficients=(np.float64(1.0), np.float64(10.0))), "whole numbers; they are (1.0, 10.0)"),
     (lambda: mo.solve(HINGE, np.float64(1.0)), "a solver is named by a string (or is a Solver object); got 1.0"),  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from marginopt.models.rounding import dot, round_down, total, total_of_positive
+from marginopt.models.rounding import dot, entropy, round_down, total, total_of_positive
 
 NUMBERS = st.floats(-1e140, 1e140, allow_nan=False)
 
@@ -56,6 +56,18 @@ def test_the_error_covers_the_exact_product(pairs: list[tuple[float, float]]) ->
 @given(st.fractions(-1_000_000, 1_000_000))
 def test_a_fraction_is_rounded_down(exact: Fraction) -> None:
     assert Fraction(round_down(exact)) <= exact < Fraction(math.nextafter(round_down(exact), math.inf))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("c", [1e-310, 1e-3, 66.7, 1e300])
+def test_entropies_of_the_smallest_numbers_are_finite(c: float) -> None:
+    a = np.array([0.0, 5e-324, 1e-320, 1e-305, 1e-300, c, 0.5 * c, np.nextafter(c, 0.0)])
+    a = a[a <= c]
+    values, errors = entropy(a, c)
+    assert np.isfinite(values).all() and np.isfinite(errors).all() and (errors >= 0.0).all()
+    smaller = np.minimum(a, c - a)
+    least = np.array([b * (math.log(c) - math.log(b)) if b > 0.0 else 0.0 for b in smaller])  # without (c - b) log(c/(c - b))
+    assert (values + errors >= least * (1.0 - 1e-12)).all() and (values - errors <= (least + smaller) * (1.0 + 1e-12)).all()
 
 
 @pytest.mark.parametrize("side", [0, 1])

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ....errors import InputError, UnsupportedModelError
+from ....errors import InputError, UnsupportedModelError, short_text
 from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
 from ...statement import Line
@@ -58,7 +58,9 @@ class Conic(Loss):
             return
         gamma = as_numbers(self.gamma, "gamma")
         if gamma.ndim > 1 or not (np.isfinite(gamma) & (gamma >= 0)).all():
-            raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}", name="gamma")
+            raise InputError(
+                f"gamma must be finite numbers ≥ 0, one or one for each point; it is {short_text(self.gamma)}", name="gamma"
+            )
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Conic:

@@ -104,6 +104,10 @@ class NamedComposition(Model):
         """Return the names of the columns; none where w are coordinates of a kernel's feature space."""
         return () if self.composition.kernel is not None else super().feature_names
 
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Return the scores of new rows by the composition; the check of the point names this class."""
+        return self.composition.decision_function(values, X)
+
     def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
         """Return the classes of new rows as `Model.predict` does; the scores themselves where the loss reads no classes."""
         classes = self.composition.loss.reads_class_labels or not values
@@ -200,7 +204,8 @@ class NuSVM(NamedComposition):
     X, y, kernel
         Rows (n, p), the first column of ones where there is an intercept; labels -1, +1; a kernel in place of x_i'x_j, or None.
     nu : float
-        ν in (0, 1].
+        ν in (0, 1]. Where the classes overlap, no margin ρ > 0 pays for a small ν: the optimum is 0 at w = 0, which predicts one
+        class (Chang and Lin, 2001). A larger ν has a classifier.
     intercept : {"free", "penalised"}
         Whether ||w||² contains the coefficient of the first column.
     sample_weight : float or array_like (n,)

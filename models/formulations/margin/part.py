@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....data_names import DataNames
-from ....errors import InputError
+from ....errors import InputError, short_text
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, Points, plain_fields
 from ...statement import Line
@@ -153,14 +153,14 @@ def as_flag(value: object, name: str) -> bool:
     """Return True or False, from a Boolean of Python or NumPy, or from 1 or 0."""
     if np.ndim(value) == 0 and isinstance(value, bool | np.bool_ | int) and value in (0, 1):  # type: ignore[arg-type]
         return bool(value)
-    raise InputError(f"{name} must be True or False; it is {value!r}", name=name)
+    raise InputError(f"{name} must be True or False; it is {short_text(value)}", name=name)
 
 
 def as_integers(value: object, name: str) -> tuple[int, ...]:
     """Return a sequence of whole numbers of either sign as a tuple."""
     numbers = as_numbers(value, name)
     if numbers.ndim != 1 or not (np.abs(numbers) < 2.0**53).all() or (numbers != np.rint(numbers)).any():
-        raise InputError(f"{name} must be a sequence of whole numbers; it is {value!r}", name=name)
+        raise InputError(f"{name} must be a sequence of whole numbers; it is {short_text(value)}", name=name)
     return tuple(map(int, numbers))
 
 
@@ -182,10 +182,12 @@ def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str
         An index or name that no coefficient has, or a coefficient that is named twice.
     """
     places = tuple(names.column(j) if isinstance(j, str) else j for j in keys)
-    if not all(0 <= j < p for j in places):
-        raise InputError(f"{name} must hold names of columns, or indices of the {p} coefficients; it has {places}", name=name)
+    outside = [str(j) for j in places if not 0 <= j < p]
+    if outside:
+        fault = f"it has {', '.join(outside)}"
+        raise InputError(f"{name} must hold names of columns, or indices of the {p} coefficients; {fault}", name=name)
     if len(set(places)) < len(places):
-        raise InputError(f"{name} must name each coefficient once; their indices are {places}", name=name)
+        raise InputError(f"{name} must name each coefficient once; their indices are {', '.join(map(str, places))}", name=name)
     return places
 
 
@@ -375,7 +377,9 @@ class Increasing(Domain):
     def __post_init__(self) -> None:
         order: object = self.order
         if isinstance(order, str) or not isinstance(order, Iterable):
-            raise InputError(f"order must be a sequence of coefficients, by index or name; it is {order!r}", name="order")
+            raise InputError(
+                f"order must be a sequence of coefficients, by index or name; it is {short_text(order)}", name="order"
+            )
         object.__setattr__(self, "order", as_columns(order, "order"))
         if not self.order:
             raise InputError("order must name coefficients, from the least to the largest; it names none", name="order")

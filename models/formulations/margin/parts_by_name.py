@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from ....errors import InputError, unknown_name
+from ....errors import InputError, short_text, unknown_name
 from ...arrays import as_integer
 from .conic_losses import Conic, StrongestConic
 from .group_losses import GroupLosses
@@ -202,7 +202,8 @@ def as_parts(
         raise _no_part("domain", domain)
     if not isinstance(subject_to, Restriction | Iterable):
         raise InputError(
-            f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_advice(subject_to)}", name="subject_to"
+            f"subject_to must be restrictions of marginopt.margin; it is {short_text(subject_to)}{_advice(subject_to)}",
+            name="subject_to",
         )
     restrictions = [subject_to] if isinstance(subject_to, Restriction) else list(subject_to)
     for restriction in restrictions:
@@ -240,7 +241,7 @@ def _checked_loss(loss: object, groups: object) -> Loss:
 
 def _no_part(noun: str, value: object) -> InputError:
     return InputError(
-        f"{noun} must be a name or one of the parts of marginopt.margin; it is {value!r}{_advice(value)}", name=noun
+        f"{noun} must be a name or one of the parts of marginopt.margin; it is {short_text(value)}{_advice(value)}", name=noun
     )
 
 

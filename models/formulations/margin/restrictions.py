@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ....data_names import DataNames, is_missing
-from ....errors import InputError, count_text
+from ....errors import InputError, count_text, short_text
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_positive, as_share, in_memory, to_dense
 from ...program.cones import Nonnegative, Zero
@@ -131,7 +131,9 @@ def point_indices(points: Sequence[int] | ArrayLike, n: int, noun: str) -> IntAr
     if points_array.dtype == bool and points_array.shape != (n,):
         raise InputError(f"{noun} given as a mask must have {n} entries, one for each point; it has {points_array.size}")
     if not indices.size or indices.min() < 0 or indices.max() >= n:
-        raise InputError(f"{noun} must name points by indices from 0 to {n - 1}, at least one; it is {points!r}", name="points")
+        raise InputError(
+            f"{noun} must name points by indices from 0 to {n - 1}, at least one; it is {short_text(points)}", name="points"
+        )
     return indices
 
 

@@ -94,7 +94,7 @@ def _audit_with_level(
     repaired, outside = repaired_multipliers(signs * coefficients, signs, ones, sum_of_multipliers)
     a = feasible_multipliers(repaired, signs, ones, sum_of_multipliers)
     bound = Rounded(-np.inf) if a is None else squared_kernel_norm(gram, signs * a).times(-0.5)
-    return make_audit(machine, problem, value, bound, condition, outside)
+    return make_audit(machine, problem, value, bound, condition, outside, floor=-np.inf)
 
 
 def audit_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:

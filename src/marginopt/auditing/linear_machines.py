@@ -111,7 +111,7 @@ def _appraised_logistic(
     view = LinearProblem(as_row_blocks(X), signs, costs, 0.5, LinearLoss.LOGISTIC, free)
     stored = view.appraise({"w": w}, {"margin": view.costs * expit(-view.y * (X @ w))})
     near_optimum = view.appraise({"w": w}, {"margin": _logistic_multipliers(view)})
-    best = max(stored, near_optimum, key=lambda appraisal: appraisal.bound)
+    best = max(stored, near_optimum, key=lambda appraisal: np.nan_to_num(appraisal.bound, nan=-np.inf))
     error = best.bound_error + 4.0 * UNIT * abs(best.bound)
     words = intercept if estimator.fit_intercept else "no intercept"
     return make_audit(

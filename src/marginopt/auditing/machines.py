@@ -242,6 +242,8 @@ def _audit_with_advice(estimator: Any, X: Any, y: Any, sample_weight: Any) -> An
     max_iter, steps = vars(estimator).get("max_iter", -1), vars(estimator).get("n_iter_")
     if steps is None or not isinstance(max_iter, int) or max_iter < 1 or int(np.max(as_array(steps))) < max_iter:
         return audited
+    if audited.gap <= _ENOUGH:
+        return audited
     if machine is not estimator:
         return audited.with_advice(f"the fit stopped at max_iter={max_iter:,}: fit with a larger max_iter")
     return audited.with_advice(_larger_limit(estimator, X, y, sample_weight, audited.gap, time.perf_counter() - begin))

@@ -56,7 +56,7 @@ def audit_softmax(estimator: Any, X: FloatArray, y: Any, weights: FloatArray) ->
     value = _value(X, codes, costs, W, b)
     bound = max(
         (_bound(X, codes, costs, *point, free=b is not None) for point in ((W, b), _optimum(X, codes, costs, W, b))),
-        key=lambda dual: dual.lower,
+        key=lambda dual: np.nan_to_num(dual.lower, nan=-np.inf),
     )
     return make_audit("LogisticRegression", problem, value, bound)
 

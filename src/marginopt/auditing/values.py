@@ -65,14 +65,17 @@ class Audit:
 
     @property
     def gap(self) -> float:
-        """(value - bound)/max(|value|, |bound|); 0 where both are 0."""
+        """(value - bound)/max(|value|, |bound|); 0 where both are 0, infinite where one is not finite."""
         size = max(abs(self.value), abs(self.bound))
+        if not math.isfinite(size):
+            return math.inf
         return (self.value - self.bound) / size if size else 0.0
 
     def __str__(self) -> str:
         kind = "proved" if not self.condition else f"proved if {self.condition}"
         is_resolved = self.rounding <= 0.1 * (self.value - self.bound) or self.rounding <= 1e-9 * abs(self.value)
-        hidden = "" if is_resolved else f"\n  rounding alone may make {self.rounding:.1e} of the gap: centre or scale the data"
+        share = f"make {self.rounding:.1e} of the gap" if math.isfinite(self.gap) else "hide the gap"
+        hidden = "" if is_resolved and math.isfinite(self.gap) else f"\n  rounding alone may {share}: centre or scale the data"
         return (
             f"{self.machine}: {self.problem}\n"
             f"  objective {self.value:.10g}   bound {self.bound:.10g} ({kind})   relative gap {self.gap:.2e}\n"
@@ -81,13 +84,25 @@ class Audit:
         )
 
 
-def make_audit(machine: str, problem: str, value: Rounded, bound: Rounded, condition: str = "", violation: float = 0.0) -> Audit:
-    """Return the audit of a machine from value and bound with their errors; the bound is -∞ where it is not finite.
+def make_audit(
+    machine: str, problem: str, value: Rounded, bound: Rounded, condition: str = "", violation: float = 0.0, floor: float = 0.0
+) -> Audit:
+    """Return the audit of a machine from value and bound with their errors, which may be infinite or not a number.
 
-    The parameters are those of `Audit`.
+    Parameters
+    ----------
+    machine, problem, condition, violation : str, str, str, float
+        Those of `Audit`.
+    value, bound : Rounded
+        Objective and dual value.
+    floor : float
+        The least value that the objective can take, which replaces a bound that is smaller or not finite: 0 for a sum of losses
+        and a regulariser, -∞ for an objective with a term -νnρ.
     """
-    lower = bound.lower if math.isfinite(bound.value) and math.isfinite(bound.error) else -math.inf
-    return Audit(machine, problem, value.upper, lower, condition, violation, value.error + bound.error)
+    finite = math.isfinite(bound.value) and math.isfinite(bound.error)
+    larger = bound if finite and bound.lower >= floor else Rounded(floor)
+    upper = value.upper if math.isfinite(value.value) and math.isfinite(value.error) else math.inf
+    return Audit(machine, problem, upper, larger.lower, condition, violation, value.error + larger.error)
 
 
 def kernel_scores(gram: GramOperator, coefficients: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
@@ -259,11 +274,14 @@ class AuditTable(Displayable, Tabular):
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.audits)
+        advised: dict[str, list[str]] = {}
         lines = [f"{self.machine}: {count_text(len(self), 'machine')}, largest relative gap {self.gap:.2e}"]
         for name, a in self.audits.items():
             kind = "" if not a.condition else f" (proved if {a.condition})"
             lines.append(f"  {name:<{width}}  value {a.value:<14.8g} bound {a.bound:<14.8g} gap {a.gap:.2e}{kind}")
-        return "\n".join([*lines, *dict.fromkeys(f"  {a.advice}" for a in self.audits.values() if a.advice)])
+            advised[a.advice] = [*advised.get(a.advice, []), name]
+        subjects = {advice: "" if len(names) == len(self) else f"{'; '.join(names)}: " for advice, names in advised.items()}
+        return "\n".join([*lines, *(f"  {subject}{advice}" for advice, subject in subjects.items() if advice)])
 
     def display(self) -> Display:
         """Return the notebook view: the lines."""

@@ -26,6 +26,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\blabel= chooses", "--label chooses"),
     (r"missing='drop' or 'median', categories='indicators'", "--missing drop or median, --categories indicators"),
     (r"\bleave_out= read", "--leave-out NAME read"),
+    (r"\bgive (C|epsilon|nu)=,", r"give --\1,"),
     (r"missing='median' keeps", "--missing median keeps"),
     (r"\(leave_out\)", "(--leave-out)"),
     (r"leave_out names", "--leave-out names"),

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import FloatArray, IntArray, Points, as_positive
 from ..models.decision import decided_codes
 from ..models.formulations.conic import ConicSVM
@@ -144,14 +144,14 @@ def _grid_values(grid: Any, name: str, values_of: Callable[[int], FloatArray]) -
     """
     if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
         if grid < 1:
-            raise InputError(f"{name} must be a number of values ≥ 1 or the values; it is {grid!r}", name=name)
+            raise InputError(f"{name} must be a number of values ≥ 1 or the values; it is {short_text(grid)}", name=name)
         return values_of(int(grid))
     try:
         values = np.asarray(grid, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a sequence of numbers > 0; it is {grid!r}", name=name) from error
+        raise InputError(f"{name} must be a sequence of numbers > 0; it is {short_text(grid)}", name=name) from error
     if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all() or not (values > 0).all():
-        raise InputError(f"{name} must be a sequence of finite numbers > 0; it is {grid!r}", name=name)
+        raise InputError(f"{name} must be a sequence of finite numbers > 0; it is {short_text(grid)}", name=name)
     return np.unique(values)
 
 
@@ -160,7 +160,8 @@ def _splits(cv: Any, X: Points, y: np.ndarray) -> list[tuple[IntArray, IntArray]
     smallest = int(np.unique(y, return_counts=True)[1].min())
     if isinstance(cv, bool) or cv is None or isinstance(cv, str):
         raise InputError(
-            f"cv must be a number of folds, a part in (0, 1), a splitter or an iterable of splits; it is {cv!r}", name="cv"
+            f"cv must be a number of folds, a part in (0, 1), a splitter or an iterable of splits; it is {short_text(cv)}",
+            name="cv",
         )
     if isinstance(cv, numbers.Integral):
         folds = min(int(cv), smallest)

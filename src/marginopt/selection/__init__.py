@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import FloatArray, Points, as_integer, as_labels, as_points, as_positive, to_dense
 from ..solvers.parallel import Cluster, choose_executor
 from ..solvers.registry import SolverLike, resolve_solver
@@ -148,7 +148,7 @@ def _sample(
 def _candidates(values: float | Sequence[float], name: str) -> FloatArray:
     array = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if array.ndim != 1 or not array.size or not np.isfinite(array).all() or not (array > 0).all():
-        raise InputError(f"{name} must be a number or a sequence of finite numbers > 0; it is {values!r}", name=name)
+        raise InputError(f"{name} must be a number or a sequence of finite numbers > 0; it is {short_text(values)}", name=name)
     return np.unique(array)
 
 

@@ -14,6 +14,7 @@ from facts import about
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.relaxations import BigM, Conic, Continuous, GapReport, gap_report
+from marginopt.relaxations.report.lam_choice import _ends, _Line
 from marginopt.relaxations.report.problems import ReportInstance
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -56,6 +57,13 @@ def test_a_problem_that_no_classifier_helps_keeps_one_and_has_no_ends() -> None:
     X = np.ones((8, 2))
     (cell,) = report([Points(X, np.repeat([1.0, -1.0], 4))], lam="auto").instances
     assert (cell.lam, cell.lam_low, cell.lam_high) == (1.0, None, None)
+
+
+@pytest.mark.parametrize("cost", [0.0, 2.0])
+def test_of_lines_of_one_cost_the_least_norm_counts(cost: float) -> None:
+    lines = [_Line(0.0, 6.0, True), _Line(5.0, cost, False), _Line(3.0, cost, False), _Line(3.0, cost, False)]
+    end = 3.0 / (6.0 - cost)
+    assert _ends(lines) == pytest.approx((end, end)) == _ends(lines[::-1])
 
 
 def test_functions_of_lam_are_stated_at_every_one_and_at_the_chosen_one(tmp_path: Path) -> None:
@@ -142,6 +150,11 @@ def regression(data: Points) -> dict[str, Any]:
             "held_out",
         ),
         (regression, {"held_out": {"svr": POINTS}}, "held_out"),
+        (lambda d: {"m": mo.HingeSVM(d.X, d.y)}, {"lam": "auto"}, "lam"),
+        (lambda d: {"m": mo.HingeSVM(d.X, d.y)}, {"lam": [2.0]}, "lam"),
+        (lambda d: {"m": lambda lam: mo.HingeSVM(d.X, d.y, lam)}, {"lam": "auto", "kappa": 0.1}, "kappa"),
+        (lambda d: {"m": mo.HingeSVM(d.X, d.y)}, {"encodings": "indicator"}, "encodings"),
+        (lambda d: {"m": mo.HingeSVM(d.X, d.y)}, {"big_m": "zero"}, "big_m"),
         (lambda d: {"m": []}, {}, "problems"),
         (lambda d: [lambda lam: mo.HingeSVM(d.X, d.y)], {}, "problems"),
     ],
