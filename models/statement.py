@@ -66,6 +66,21 @@ _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 )
 
 
+#: Sets of integers in the variables of a statement (vectors) and in its rows, and the sets of the continuous relaxation.
+_RELAXED_SETS = (
+    (re.compile(r"\{0, 1\}\^"), "[0, 1]^"),
+    (re.compile(r"(\w+) in \{0, 1\}"), r"0 <= \1 <= 1"),
+    (re.compile(r" in Z\b"), " in R"),
+)
+_RELAXED_LATEX = (
+    (re.compile(r"\\\{0,1\\\}\^"), "[0,1]^"),
+    (re.compile(r"([\\\w]+(?:_\{?\w+\}?)?)\s*\\in\s*\\\{0,1\\\}"), r"0\\le \1\\le 1"),
+    (re.compile(r"\\mathbb\{Z\}"), r"\\mathbb{R}"),
+)
+#: A letter that stands alone or with an index; and one whose value the sizes give.
+_LETTER, _PARAMETER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])"), re.compile(r"(?<![A-Za-z])([A-Za-z])(?:_\w+)? = ")
+
+
 @dataclass(frozen=True)
 class Line:
     """An expression or constraint as text and as LaTeX, with the label of the constraint that it states.
@@ -96,10 +111,11 @@ class Line:
         # exempt (text): the notation of this module's own lines
         if self.text.endswith(" integer") or " => " in self.text:
             return None
-        # exempt (text): the notation of this module's own lines
-        text = re.sub(r"(\w+) in \{0, 1\}", r"0 <= \1 <= 1", self.text)
-        # exempt (text): the notation of this module's own lines
-        latex = re.sub(r"([\\\w]+(?:_\{?\w+\}?)?)\s*\\in\s*\\\{0,1\\\}", r"0\\le \1\\le 1", self.latex)
+        text, latex = self.text, self.latex
+        for pattern, interval in _RELAXED_SETS:
+            text = pattern.sub(interval, text)
+        for pattern, interval in _RELAXED_LATEX:
+            latex = pattern.sub(interval, latex)
         return Line(text, latex, self.label)
 
 
@@ -114,9 +130,25 @@ def times(factor: float, line: Line) -> Line:
 
 
 def plus(*terms: Line) -> Line:
-    """Return the sum of those expressions that are not empty."""
+    """Return the sum of those expressions that are not empty; a term that begins with a minus is subtracted."""
     terms_shown = [term for term in terms if term.text]
-    return Line(" + ".join(term.text for term in terms_shown) or "0", " + ".join(term.latex for term in terms_shown) or "0")
+    return Line(_sum([term.text for term in terms_shown]), _sum([term.latex for term in terms_shown]))
+
+
+def _sum(terms: Sequence[str]) -> str:
+    # exempt (text): the notation of this module's own lines
+    signed = [f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in terms[1:]]
+    return "".join([*terms[:1], *signed]) or "0"
+
+
+def listed(lines: Sequence[Line], label: str = "") -> Line:
+    """Return the lines one after the other, separated by commas, as a statement lists its variables."""
+    return Line(", ".join(line.text for line in lines), r",\ ".join(line.latex for line in lines), label)
+
+
+def equation(name: str, value: float) -> Line:
+    """Return the equation name = value of a variable; LaTeX has the index of a name as a subscript."""
+    return Line(f"{name} = {value:g}", f"{latex_symbol(name)} = {value:g}")
 
 
 def lam_sum_line(lam: float | FloatArray, term: Line) -> Line:
@@ -225,6 +257,12 @@ class Statement:
         items = "".join(f"\\item {latex_notes(text)}\n" for text in lines)
         notes = f"\\begin{{itemize}}\\raggedright\n{items}\\end{{itemize}}\n"
         return latex_document(f"{latex_words(self.title)} ({latex_words(self.source)}).", f"{body}\n{notes.rstrip()}")
+
+    @property
+    def letters(self) -> frozenset[str]:
+        """Return the Latin letters that stand for something in the program."""
+        lines = (self.variables, self.objective, *self.constraints)
+        return frozenset(_LETTER.findall("\n".join(line.text for line in lines)) + _PARAMETER.findall(self.sizes))
 
     def display(self) -> Display:
         """Return the notebook view: the mathematics set, and the text, which is readable without MathJax, folded below it."""
