@@ -22,9 +22,13 @@ _SPECIAL = {
 }
 #: Characters of a constraint that fit on a printed page, a command of LaTeX counted as one and braces and spaces as none.
 _PAGE = 52
+#: Width of a character below min, in characters of a constraint, and the characters of a line there.
+_SCRIPT, _BELOW = 0.7, 12
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
-#: A comma with its space, and what opens or closes a group in which a display cannot be broken, or a list.
-_COMMA = re.compile(r"(?P<open>\\left\b|(?<!\\)\{)|(?P<close>\\right\b|(?<!\\)\})|(?P<list>[()])|,(?:\\ | |(?=\\infty))")
+#: What opens or closes a group in which a display cannot be broken, or a list; and where it is broken: after a comma with its
+#: space, or before the sign of a term.
+_GROUPS = r"(?P<open>\\left\b|(?<!\\)\{)|(?P<close>\\right\b|(?<!\\)\})|(?P<list>[()])"
+_COMMA, _TERM = re.compile(rf"{_GROUPS}|(?P<place>,(?:\\ | |(?=\\infty)))"), re.compile(rf"{_GROUPS}|(?P<place> (?=[+-] ))")
 _EXPONENT = re.compile(r"(\d)e([+-]?\d)")
 _POWER = re.compile(r"(?<![\w.])(?P<digits>\d+(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)(?![\w.])")
 #: Letters by their names in our text.
@@ -286,31 +290,43 @@ def program_text(sense: str, objective: Line, constraints: Sequence[Line], varia
 def program_latex(sense: str, objective: Line, constraints: Sequence[Line], variables: Line | None = None) -> str:
     """Return a program as an ``aligned`` display."""
     operator = r"\min" if sense == "minimise" else r"\max"
-    rows = [rf"{operator}{'' if variables is None else f'_{{{variables.latex}}}'}\quad & {objective.latex}"]
+    below = "" if variables is None else f"_{{{_under(variables.latex, objective.latex)}}}"
+    first, *others = _page_lines(objective.latex, at=_TERM)
+    rows = [rf"{operator}{below}\quad & {first}", *(rf"& \quad {other}" for other in others)]
     for k, c in enumerate(constraints):
         first, *others = _page_lines(latex_numbers(c.latex))
         rows += [(r"\text{s.t.}\quad & " if k == 0 else r"& ") + first, *(rf"& \quad {other}" for other in others)]
     return _display(rows)
 
 
-def _page_lines(latex: str, *, inside_lists: bool = False) -> list[str]:
-    """Return a constraint's LaTeX as lines that fit on a page, broken after commas; in a list only if it is too long itself."""
+def _under(variables: str, objective: str) -> str:
+    """Return the variables as they stand below min: one below the other where they leave too little of the page for the
+    objective.
+    """
+    if _shown_width(variables) * _SCRIPT + _shown_width(objective) <= _PAGE:
+        return variables
+    lines = r" \\ ".join(line.rstrip("\\ ") for line in _page_lines(variables, width=_BELOW))
+    return rf"\substack{{{lines}}}"
+
+
+def _page_lines(latex: str, *, at: re.Pattern[str] = _COMMA, width: int = _PAGE, inside_lists: bool = False) -> list[str]:
+    """Return LaTeX as lines that fit on a page, broken ``at`` a place; in a list only if it is too long itself."""
     group = lists = start = 0
     pieces = []
-    for sign in _COMMA.finditer(latex):
+    for sign in at.finditer(latex):
         group += (sign["open"] is not None) - (sign["close"] is not None)
         lists += 0 if sign["list"] is None else (1 if sign["list"] == "(" else -1)
-        if sign[0].startswith(",") and group == 0 and (inside_lists or lists == 0):
+        if sign["place"] is not None and group == 0 and (inside_lists or lists == 0):
             pieces.append(latex[start : sign.end()])
             start = sign.end()
     lines = [""]
     for piece in [*pieces, latex[start:]]:
-        if lines[-1] and _shown_width(lines[-1] + piece) > _PAGE:
+        if piece and lines[-1] and _shown_width(lines[-1] + piece) > width:
             lines.append("")
         lines[-1] += piece
     if inside_lists:
         return [line.rstrip("\\ ") for line in lines]
-    return [part for line in lines for part in _page_lines(line, inside_lists=True)]
+    return [part for line in lines for part in _page_lines(line, at=at, width=width, inside_lists=True)]
 
 
 def _shown_width(latex: str) -> int:

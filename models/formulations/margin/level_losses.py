@@ -473,8 +473,8 @@ class EnclosingBall(Loss):
     def variables(self) -> tuple[Line, ...]:
         """Return the printed squared radius and bound of ||w||²."""
         return (
-            Line("R^2 in R", r"R^2\in\mathbb{R}", "level"),
-            Line("q in R", r"q\in\mathbb{R}", "square"),
+            Line("R^2 >= 0", r"R^2\ge 0", "level"),
+            Line("q >= 0", r"q\ge 0", "square"),
         )
 
     def lines(self) -> tuple[Line, ...]:
