@@ -22,8 +22,8 @@ _SPECIAL = {
 }
 #: Characters of a constraint that fit on a printed page, a command of LaTeX counted as one and braces and spaces as none.
 _PAGE = 52
-#: Width of a character below min, in characters of a constraint, and the characters of a line there.
-_SCRIPT, _BELOW = 0.7, 12
+#: Width of a character below min, in characters of a constraint, the characters of a line there, and those of a page with both.
+_SCRIPT, _BELOW, _WIDTH = 0.7, 12, 64
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
 #: What opens or closes a group in which a display cannot be broken, or a list; and where it is broken: after a comma with its
 #: space, or before the sign of a term.
@@ -290,20 +290,21 @@ def program_text(sense: str, objective: Line, constraints: Sequence[Line], varia
 def program_latex(sense: str, objective: Line, constraints: Sequence[Line], variables: Line | None = None) -> str:
     """Return a program as an ``aligned`` display."""
     operator = r"\min" if sense == "minimise" else r"\max"
-    below = "" if variables is None else f"_{{{_under(variables.latex, objective.latex)}}}"
-    first, *others = _page_lines(objective.latex, at=_TERM)
-    rows = [rf"{operator}{below}\quad & {first}", *(rf"& \quad {other}" for other in others)]
-    for k, c in enumerate(constraints):
-        first, *others = _page_lines(latex_numbers(c.latex))
-        rows += [(r"\text{s.t.}\quad & " if k == 0 else r"& ") + first, *(rf"& \quad {other}" for other in others)]
+    right = [_page_lines(objective.latex, at=_TERM), *(_page_lines(latex_numbers(c.latex)) for c in constraints)]
+    widest = max(_shown_width(line) for lines in right for line in lines)
+    below = "" if variables is None else f"_{{{_under(variables.latex, widest)}}}"
+    leads = [rf"{operator}{below}\quad & ", r"\text{s.t.}\quad & ", *[r"& "] * len(constraints)]
+    rows = [
+        row
+        for lead, (first, *others) in zip(leads, right, strict=False)
+        for row in (lead + first, *(rf"& \quad {o}" for o in others))
+    ]
     return _display(rows)
 
 
-def _under(variables: str, objective: str) -> str:
-    """Return the variables as they stand below min: one below the other where they leave too little of the page for the
-    objective.
-    """
-    if _shown_width(variables) * _SCRIPT + _shown_width(objective) <= _PAGE:
+def _under(variables: str, widest: int) -> str:
+    """Return the variables as they stand below min: one below the other where the widest line beside them leaves no space."""
+    if _shown_width(variables) * _SCRIPT + widest <= _WIDTH:
         return variables
     lines = r" \\ ".join(line.rstrip("\\ ") for line in _page_lines(variables, width=_BELOW))
     return rf"\substack{{{lines}}}"
