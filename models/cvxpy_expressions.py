@@ -272,8 +272,8 @@ class CVXPYPrinter:
         else:
             # exempt (text): printed rows of CVXPY
             return Line.of_words(" ".join(str(row).removeprefix(f"{row.label}: ").split()), row.label)
-        stated = listed([part for part in (line, self.new_constants()) if part.text])
-        return Line(stated.text, rf"{stated.latex} \qquad\text{{({latex_words(row.label)})}}", row.label)
+        full_line = listed([part for part in (line, self.new_constants()) if part.text])
+        return Line(full_line.text, rf"{full_line.latex} \qquad\text{{({latex_words(row.label)})}}", row.label)
 
 
 #: Attributes of CVXPY's variables, and the sets and signs that print them.
@@ -301,8 +301,8 @@ def variable_line(variable: Any) -> Line:
     else:
         text, latex = sets[0] if sets else ("in R", r"\in\mathbb{R}")
         space = (f"{text}^{dimensions[0]}", f"{latex}^{{{dimensions[1]}}}") if variable.shape else (text, latex)
-    stated = signs if signs and not sets else [space, *signs]
-    lines = [Line(f"{symbol.text} {text}", f"{symbol.latex}{latex}") for text, latex in stated]
+    conditions = signs if signs and not sets else [space, *signs]
+    lines = [Line(f"{symbol.text} {text}", f"{symbol.latex}{latex}") for text, latex in conditions]
     if attributes.get("bounds") is not None:
         low, high = (np.unique(np.asarray(end)) for end in attributes["bounds"])
         ends = [f"{end[0]:g}" if end.size == 1 else letter for end, letter in ((low, "l"), (high, "u"))]

@@ -209,8 +209,8 @@ class FixedVariables(Change):
         """Return the first four fixed variables with their values, and the number of the others, as a line."""
         names = [name for block in self.form_blocks for name in block.names()]
         equations = [equation(names[j], v) for j, v in zip(self.places.tolist(), self.values.tolist(), strict=True)]
-        rest = [Line.of_words(f"and {len(equations) - 4} more")] if len(equations) > 4 else []
-        return (listed([*equations[:4], *rest], "bounds"),)
+        remainder = [Line.of_words(f"and {len(equations) - 4} more")] if len(equations) > 4 else []
+        return (listed([*equations[:4], *remainder], "bounds"),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,8 +355,8 @@ class AddedParts(Change):
         _check_convex(problem, rows)
         if not problem.variables():
             raise InputError("nothing is added: no variable of the model and no new one occurs", name="variables")
-        known = {x.id for x in variables_in_use(v)}
-        new = tuple(variable_line(x) for x in problem.variables() if x.id not in known)
+        block_variables = {x.id for x in variables_in_use(v)}
+        new = tuple(variable_line(x) for x in problem.variables() if x.id not in block_variables)
         printer = CVXPYPrinter(v, letters)
         lines, cost_line = [printer.row(row) for row in rows], printer.expression(stated_cost) if cost else Line("", "")
         constants = [line for line in [printer.new_constants()] if line.text]

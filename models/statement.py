@@ -290,7 +290,7 @@ def program_text(sense: str, objective: Line, constraints: Sequence[Line], varia
 def program_latex(sense: str, objective: Line, constraints: Sequence[Line], variables: Line | None = None) -> str:
     """Return a program as an ``aligned`` display."""
     operator = r"\min" if sense == "minimise" else r"\max"
-    right = [_page_lines(objective.latex, at=_TERM), *(_page_lines(latex_numbers(c.latex)) for c in constraints)]
+    right = [_page_lines(objective.latex, pattern=_TERM), *(_page_lines(latex_numbers(c.latex)) for c in constraints)]
     widest = max(_shown_width(line) for lines in right for line in lines)
     below = "" if variables is None else f"_{{{_under(variables.latex, widest)}}}"
     leads = [rf"{operator}{below}\quad & ", r"\text{s.t.}\quad & ", *[r"& "] * len(constraints)]
@@ -310,11 +310,11 @@ def _under(variables: str, widest: int) -> str:
     return rf"\substack{{{lines}}}"
 
 
-def _page_lines(latex: str, *, at: re.Pattern[str] = _COMMA, width: int = _PAGE, inside_lists: bool = False) -> list[str]:
-    """Return LaTeX as lines that fit on a page, broken ``at`` a place; in a list only if it is too long itself."""
+def _page_lines(latex: str, *, pattern: re.Pattern[str] = _COMMA, width: int = _PAGE, inside_lists: bool = False) -> list[str]:
+    """Return LaTeX as lines that fit on a page, broken where ``pattern`` has a place; in a list only if it is too long itself."""
     group = lists = start = 0
     pieces = []
-    for sign in at.finditer(latex):
+    for sign in pattern.finditer(latex):
         group += (sign["open"] is not None) - (sign["close"] is not None)
         lists += 0 if sign["list"] is None else (1 if sign["list"] == "(" else -1)
         if sign["place"] is not None and group == 0 and (inside_lists or lists == 0):
@@ -327,7 +327,7 @@ def _page_lines(latex: str, *, at: re.Pattern[str] = _COMMA, width: int = _PAGE,
         lines[-1] += piece
     if inside_lists:
         return [line.rstrip("\\ ") for line in lines]
-    return [part for line in lines for part in _page_lines(line, at=at, width=width, inside_lists=True)]
+    return [part for line in lines for part in _page_lines(line, pattern=pattern, width=width, inside_lists=True)]
 
 
 def _shown_width(latex: str) -> int:
