@@ -37,8 +37,8 @@ class _Constants:
         """Return the letter and the number ("" for the first one) of an array; equal arrays have one name."""
         letter = self._letters[value.ndim != 1]
         same_kind = [named for named in self._named if named[0] == letter]
-        for _, number, known in same_kind:
-            if np.array_equal(known, value):
+        for _, number, named_value in same_kind:
+            if np.array_equal(named_value, value):
                 return letter, number
         number = str(len(same_kind) + 1) if same_kind else ""
         self._named.append((letter, number, value))
