@@ -98,8 +98,8 @@ class _Writer:
         if value.ndim == 1 and value.size <= _SHOWN:
             return "(" + ", ".join(f"{v:g}" for v in value) + ")", _ATOM
         if value.ndim == 2 and np.array_equal(value, value[0, 0] * np.eye(*value.shape)) and len(set(value.shape)) == 1:
-            number = "" if value[0, 0] == 1.0 else f"{value[0, 0]:g}" + ("\\," if self.latex else " ")
-            return f"{number}I", _PRODUCT if number else _ATOM
+            factor = "" if value[0, 0] == 1.0 else f"{value[0, 0]:g}" + ("\\," if self.latex else " ")
+            return f"{factor}I", _PRODUCT if factor else _ATOM
         return self._symbol("".join(self.constants.name(value))), _ATOM
 
     # -- operators ------------------------------------------------------------------------------------------------
