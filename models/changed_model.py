@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -68,10 +69,9 @@ class ChangedModel(Model):
         """Return the base model's statement with the added lines, without its closed-form dual and equivalences."""
         base_statement = self.base.statement
         return replace(
-            base_statement,
-            title=f"{base_statement.title}, {self.change.suffix}",
+            self.change.restate(base_statement),
+            title=f"{self.original_model.statement.title}, {_listed_suffixes(self.changes)}",
             problem_class=self.change.problem_class or base_statement.problem_class,
-            constraints=self.change.restate(base_statement.constraints),
             notes=(*base_statement.notes, *filter(None, [self.change.note])),
             equivalences=(),
             dual=None,
@@ -277,6 +277,13 @@ class ChangedModel(Model):
         return tuple(block.label for block in self.base.form.blocks)
 
 
+def _listed_suffixes(changes: Sequence[Change]) -> str:
+    """Return the words of the changes, repeated ones counted: "changed twice, fixed"."""
+    counts = Counter(change.suffix for change in changes)
+    times = {1: "", 2: " twice"}
+    return ", ".join(f"{suffix}{times.get(count, f' {count} times')}" for suffix, count in counts.items())
+
+
 def with_constraint(
     model: Model, statements: Sequence[CVXPYStatement | Mapping[str, CVXPYStatement | Sequence[CVXPYStatement]]]
 ) -> ChangedModel:
@@ -291,7 +298,7 @@ def with_constraint(
                 f"for Margin(..., subject_to=...); got {state!r}",
                 name="constraints",
             )
-    return ChangedModel(model, AddedParts.of(model.form, states))
+    return ChangedModel(model, AddedParts.of(model.form, states, letters=model.statement.letters))
 
 
 def _by_label(state: Any) -> list[CVXPYStatement]:
@@ -331,7 +338,7 @@ def with_variables(model: Model, variables: Sequence[Any], cost: CVXPYStatement 
             )
     if not variables and cost is None:
         raise InputError("with_variables needs a CVXPY variable or a cost", name="variables")
-    return ChangedModel(model, AddedParts.of(model.form, (), variables, cost))
+    return ChangedModel(model, AddedParts.of(model.form, (), variables, cost, model.statement.letters))
 
 
 def with_fixed(model: Model, values: Mapping[str, Any]) -> ChangedModel:

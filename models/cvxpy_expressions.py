@@ -5,7 +5,7 @@ A block is a labelled array of variables of a standard form. `Model.with_constra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..errors import MissingPackageError
 from .program.form import Block, StandardForm, find_entry, find_indexed_entries
-from .statement import Line, latex_symbol, latex_words
+from .statement import Line, latex_symbol, latex_words, listed
 
 #: Entries up to which a vector of constants is written out.
 _SHOWN = 4
@@ -21,16 +21,42 @@ _SHOWN = 4
 _SUM, _PRODUCT, _ATOM = 0, 1, 2
 
 
-class _Writer:
-    """Text or LaTeX of expressions; constants that are too long are named c, c2, ... and described.
+#: Letters for vectors and for matrices of constants, the preferred ones first.
+_VECTORS, _MATRIX_LETTERS = "cabdefghpqrstuvw", "CABDEFGHMNPQRSTU"
 
-    Variables of ``blocks`` that have given names are shown by these names.
+
+class _Constants:
+    """The names of constant arrays: a letter that is not taken, with a number from the second array of its kind on."""
+
+    def __init__(self, taken: AbstractSet[str]) -> None:
+        self._letters = [next(x for x in kind if x not in taken or x == kind[-1]) for kind in (_VECTORS, _MATRIX_LETTERS)]
+        self._named: list[tuple[str, str, Any]] = []
+        self.undefined: list[tuple[str, str, Any]] = []  #: letter, number and value of those that are not yet described
+
+    def name(self, value: Any) -> tuple[str, str]:
+        """Return the letter and the number ("" for the first one) of an array; equal arrays have one name."""
+        letter = self._letters[value.ndim != 1]
+        same_kind = [named for named in self._named if named[0] == letter]
+        for _, number, named_value in same_kind:
+            if np.array_equal(named_value, value):
+                return letter, number
+        number = str(len(same_kind) + 1) if same_kind else ""
+        self._named.append((letter, number, value))
+        self.undefined.append((letter, number, value))
+        return letter, number
+
+
+class _Writer:
+    """Text or LaTeX of expressions; constants that are too long are named c, c2, ... by ``constants``.
+
+    Variables of blocks that have given names are shown by these names, and a symmetric block by its label.
     """
 
-    def __init__(self, latex: bool, blocks: Sequence[Block]) -> None:
+    def __init__(self, latex: bool, v: BlockVariables, constants: _Constants) -> None:
         self.latex = latex
-        self.names = {block.label: block for block in blocks if block.given_names is not None}
-        self.constants: list[Any] = []
+        self.names = {block.label: block for block in v._form.blocks if block.given_names is not None}
+        self.labels = {id(v._expressions[b.label]): b.label for b in v._form.blocks if b.label in v._expressions}
+        self.constants = constants
 
     def of(self, expression: Any, precedence: int = _SUM) -> str:
         """Return the expression, in parentheses where it binds less tightly than is needed."""
@@ -38,6 +64,8 @@ class _Writer:
         return text if strength >= precedence else (rf"\left({text}\right)" if self.latex else f"({text})")
 
     def _of(self, e: Any) -> tuple[str, int]:
+        if id(e) in self.labels:
+            return self._symbol(self.labels[id(e)]), _ATOM
         kind = type(e).__name__
         writer: Callable[[Any], tuple[str, int]] | None = getattr(self, f"_{kind.lower()}", None)
         if writer is not None:
@@ -69,15 +97,10 @@ class _Writer:
             return (f"{number:g}" if number != 1.0 else (r"\mathbf{1}" if self.latex else "1")), _ATOM
         if value.ndim == 1 and value.size <= _SHOWN:
             return "(" + ", ".join(f"{v:g}" for v in value) + ")", _ATOM
-        equal_parameters = [
-            k for k, constant in enumerate(self.constants) if constant.shape == value.shape and np.array_equal(constant, value)
-        ]
-        if not equal_parameters:
-            self.constants.append(value)
-        k = equal_parameters[0] if equal_parameters else len(self.constants) - 1
-        symbol = "c" if value.ndim == 1 else "C"
-        number_of = "" if k == 0 else (f"_{{{k + 1}}}" if self.latex else f"{k + 1}")
-        return f"{symbol}{number_of}", _ATOM
+        if value.ndim == 2 and np.array_equal(value, value[0, 0] * np.eye(*value.shape)) and len(set(value.shape)) == 1:
+            factor = "" if value[0, 0] == 1.0 else f"{value[0, 0]:g}" + ("\\," if self.latex else " ")
+            return f"{factor}I", _PRODUCT if factor else _ATOM
+        return self._symbol("".join(self.constants.name(value))), _ATOM
 
     # -- operators ------------------------------------------------------------------------------------------------
 
@@ -143,6 +166,8 @@ class _Writer:
     _pnormapprox = _pnorm
 
     def _sum(self, e: Any) -> tuple[str, int]:
+        if e.args[0].size == 1:
+            return self._of(e.args[0])
         inside = self.of(e.args[0], _PRODUCT)
         return (rf"\textstyle\sum {inside}" if self.latex else f"sum {inside}"), _PRODUCT
 
@@ -204,38 +229,85 @@ def _place(key: slice, length: int) -> str:
     return f"{first}:{last}" if step == 1 else f"{first}:{last}:{step}"
 
 
-def _described(writer: _Writer, text: str) -> str:
-    """Return the text, with the shapes of the constants that have symbols."""
-    shapes = [
-        f"{'c' if value.ndim == 1 else 'C'}{'' if k == 0 else k + 1} in R^{' x '.join(map(str, value.shape))}"
-        for k, value in enumerate(writer.constants)
-    ]
-    return f"{text}, {', '.join(shapes)}" if shapes else text
+class CVXPYPrinter:
+    """Printer of the constraints and the cost of one change: their constants have letters of their own, each defined once.
+
+    Parameters
+    ----------
+    v : BlockVariables
+        The blocks by which constraints and cost were stated.
+    letters : set of str
+        Letters that stand for something else in the statement.
+    """
+
+    def __init__(self, v: BlockVariables, letters: AbstractSet[str]) -> None:
+        self._constants = _Constants(frozenset(letters) | {block.label for block in v._form.blocks} | set(v._expressions))
+        self._text, self._latex = (_Writer(latex, v, self._constants) for latex in (False, True))
+
+    def expression(self, expression: Any) -> Line:
+        """Return a CVXPY expression as text and LaTeX."""
+        return Line(self._text.of(expression), self._latex.of(expression))
+
+    def new_constants(self) -> Line:
+        """Return the spaces of the constants that were printed since the last call, as in ``c in R^20``."""
+        new, self._constants.undefined = self._constants.undefined, []
+        named = [(letter + number, _dimensions(value.shape)) for letter, number, value in new]
+        return listed([
+            Line(f"{name} in R^{text}", rf"{latex_symbol(name)}\in\mathbb{{R}}^{{{latex}}}") for name, (text, latex) in named
+        ])  # fmt: skip
+
+    def row(self, row: Any) -> Line:
+        """Return a CVXPY constraint as text and LaTeX, with its label and the spaces of its new constants."""
+        kind = type(row).__name__
+        if kind in _RELATIONS:
+            left, right = map(self.expression, row.args)
+            sign, tex_sign = _RELATIONS[kind]
+            line = Line(f"{left.text} {sign} {right.text}", f"{left.latex} {tex_sign} {right.latex}")
+        elif kind in _ENDINGS:
+            body, (ending, tex_ending) = self.expression(row.args[0]), _ENDINGS[kind]
+            line = Line(f"{body.text} {ending}", f"{body.latex} {tex_ending}")
+        elif kind == "SOC":
+            bound, vector = map(self.expression, row.args)
+            line = Line(f"||{vector.text}||_2 <= {bound.text}", rf"\left\|{vector.latex}\right\|_2 \le {bound.latex}")
+        else:
+            # exempt (text): printed rows of CVXPY
+            return Line.of_words(" ".join(str(row).removeprefix(f"{row.label}: ").split()), row.label)
+        full_line = listed([part for part in (line, self.new_constants()) if part.text])
+        return Line(full_line.text, rf"{full_line.latex} \qquad\text{{({latex_words(row.label)})}}", row.label)
 
 
-def expression_line(expression: Any, blocks: Sequence[Block]) -> Line:
-    """Return a CVXPY expression as a line of text and LaTeX, with the given names of variables of ``blocks``."""
-    text = _Writer(False, blocks)
-    return Line(_described(text, text.of(expression)), _Writer(True, blocks).of(expression))
+#: Attributes of CVXPY's variables, and the sets and signs that print them.
+_SETS = {"boolean": ("in {0, 1}", r"\in\{0,1\}"), "integer": ("in Z", r"\in\mathbb{Z}")}
+_MATRICES = ("symmetric", "PSD", "NSD")
+_SIGNS = {
+    "nonneg": (">= 0", r"\ge 0"), "pos": (">= 0", r"\ge 0"), "nonpos": ("<= 0", r"\le 0"), "neg": ("<= 0", r"\le 0"),
+    "PSD": ("psd", r"\succeq 0"), "NSD": ("nsd", r"\preceq 0"),
+}  # fmt: skip
 
 
-def row_line(row: Any, blocks: Sequence[Block]) -> Line:
-    """Return a CVXPY constraint as a line of text and LaTeX, with its label and the given names of variables of ``blocks``."""
-    plain, tex, kind = _Writer(False, blocks), _Writer(True, blocks), type(row).__name__
-    if kind in _RELATIONS:
-        (left, right), (sign, tex_sign) = row.args, _RELATIONS[kind]
-        text, latex = f"{plain.of(left)} {sign} {plain.of(right)}", f"{tex.of(left)} {tex_sign} {tex.of(right)}"
-    elif kind in _ENDINGS:
-        ending, tex_ending = _ENDINGS[kind]
-        text, latex = f"{plain.of(row.args[0])} {ending}", f"{tex.of(row.args[0])} {tex_ending}"
-    elif kind == "SOC":
-        bound, vector = row.args
-        text = f"||{plain.of(vector)}||_2 <= {plain.of(bound)}"
-        latex = rf"\left\|{tex.of(vector)}\right\|_2 \le {tex.of(bound)}"
+def _dimensions(shape: tuple[int, ...]) -> tuple[str, str]:
+    """Return a shape as text, ``7 x 4``, and as LaTeX."""
+    return " x ".join(map(str, shape)), r" \times ".join(map(str, shape))
+
+
+def variable_line(variable: Any) -> Line:
+    """Return a CVXPY variable with its set, ``t in {0, 1}^3``, or with its sign alone, ``t >= 0``."""
+    attributes, dimensions = variable.attributes, _dimensions(variable.shape)
+    symbol = Line(variable.name(), latex_symbol(variable.name()))
+    sets = [names for kind, names in _SETS.items() if attributes[kind]]
+    signs = [names for kind, names in _SIGNS.items() if attributes[kind]]
+    if any(attributes[kind] for kind in _MATRICES):
+        space = (f"in S^{variable.shape[0]}", rf"\in\mathbb{{S}}^{{{variable.shape[0]}}}")
     else:
-        # exempt (text): printed rows of CVXPY
-        return Line.of_words(" ".join(str(row).removeprefix(f"{row.label}: ").split()), row.label)
-    return Line(_described(plain, text), rf"{latex} \qquad\text{{({latex_words(row.label)})}}", row.label)
+        text, latex = sets[0] if sets else ("in R", r"\in\mathbb{R}")
+        space = (f"{text}^{dimensions[0]}", f"{latex}^{{{dimensions[1]}}}") if variable.shape else (text, latex)
+    conditions = signs if signs and not sets else [space, *signs]
+    lines = [Line(f"{symbol.text} {text}", f"{symbol.latex}{latex}") for text, latex in conditions]
+    if attributes.get("bounds") is not None:
+        low, high = (np.unique(np.asarray(end)) for end in attributes["bounds"])
+        ends = [f"{end[0]:g}" if end.size == 1 else letter for end, letter in ((low, "l"), (high, "u"))]
+        lines.append(Line(f"{ends[0]} <= {symbol.text} <= {ends[1]}", rf"{ends[0]} \le {symbol.latex} \le {ends[1]}"))
+    return listed(lines)
 
 
 def cvxpy_module() -> Any:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,13 +16,13 @@ import scipy.sparse as sp
 
 from ..errors import InputError, UnsupportedModelError
 from .arrays import BoolArray, FloatArray, IntArray
-from .cvxpy_expressions import BlockVariables, cvxpy_module, expression_line, row_line, variables_in_use
+from .cvxpy_expressions import BlockVariables, CVXPYPrinter, cvxpy_module, variable_line, variables_in_use
 from .importing.cvxpy import CVXPYSource
 from .importing.source import Import
 from .kernels.gram import PaddedGram
 from .program.form import Block, Constraint, StandardForm, find_entry, split_indexed_values
 from .program.quadratic import Quadratic
-from .statement import Line
+from .statement import Line, Statement, equation, listed, plus
 
 #: Distance, relative to its size, within which a value counts as equal to a bound or an integer.
 _NEAR = 1e-6
@@ -96,9 +96,9 @@ class Change(ABC):
     def lines(self) -> tuple[Line, ...]:
         """Return the constraints that the change adds, as text and LaTeX."""
 
-    def restate(self, constraints: tuple[Line, ...]) -> tuple[Line, ...]:
-        """Return the lines of the changed statement's constraints from those of the statement before the change."""
-        return (*constraints, *self.lines)
+    def restate(self, statement: Statement) -> Statement:
+        """Return the statement with the program of the changed model: variables, objective and constraints."""
+        return replace(statement, constraints=(*statement.constraints, *self.lines))
 
     @property
     def note(self) -> str:
@@ -208,9 +208,9 @@ class FixedVariables(Change):
     def lines(self) -> tuple[Line, ...]:
         """Return the first four fixed variables with their values, and the number of the others, as a line."""
         names = [name for block in self.form_blocks for name in block.names()]
-        shown = [f"{names[j]} = {v:g}" for j, v in zip(self.places.tolist(), self.values.tolist(), strict=True)]
-        text = ", ".join(shown[:4]) + (f", and {len(shown) - 4} more" if len(shown) > 4 else "")
-        return (Line.of_words(text, "bounds"),)
+        equations = [equation(names[j], v) for j, v in zip(self.places.tolist(), self.values.tolist(), strict=True)]
+        remainder = [Line.of_words(f"and {len(equations) - 4} more")] if len(equations) > 4 else []
+        return (listed([*equations[:4], *remainder], "bounds"),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,9 +231,10 @@ class ContinuousRelaxation(Change):
         """Drop integrality and indicators."""
         return form.relax_integrality()
 
-    def restate(self, constraints: tuple[Line, ...]) -> tuple[Line, ...]:
-        """Return the lines with intervals in place of {0, 1}, and without integrality and indicators."""
-        return tuple(relaxed for line in constraints if (relaxed := line.continuous()) is not None)
+    def restate(self, statement: Statement) -> Statement:
+        """Return the statement with intervals in place of {0, 1}, and without integrality and indicators."""
+        constraints = tuple(relaxed for line in statement.constraints if (relaxed := line.continuous()) is not None)
+        return replace(statement, variables=statement.variables.continuous() or statement.variables, constraints=constraints)
 
 
 def _packed(block: Block, value_or_entries: Any) -> FloatArray:
@@ -286,7 +287,11 @@ class AddedParts(Change):
     P : csc_array or None
         The quadratic part ½x'Px of that cost.
     added_lines : tuple of Line
-        The constraints and the cost as the user stated them, printed.
+        The constraints as the user stated them, printed.
+    added_variables : tuple of Line
+        The user's new variables with their sets.
+    added_cost : Line
+        The cost as the user stated it; empty without one.
     """
 
     form_blocks: tuple[Block, ...]
@@ -299,6 +304,8 @@ class AddedParts(Change):
     r: float
     P: sp.csc_array | None
     added_lines: tuple[Line, ...]
+    added_variables: tuple[Line, ...] = field(default=(), metadata={"identity": False})
+    added_cost: Line = field(default=Line("", ""), metadata={"identity": False})
 
     @property
     def restricts(self) -> bool:  # type: ignore[override]
@@ -310,6 +317,17 @@ class AddedParts(Change):
         """Return the lines that the change adds to the statement."""
         return self.added_lines
 
+    def restate(self, statement: Statement) -> Statement:
+        """Return the statement with the new variables and rows, and the cost in the objective: subtracted where it maximises."""
+        cost, maximises = self.added_cost, statement.sense == "maximise"
+        if maximises and cost.text:
+            cost = Line(f"-({cost.text})", rf"-\left({cost.latex}\right)")
+        return replace(
+            super().restate(statement),
+            variables=listed([statement.variables, *self.added_variables]),
+            objective=plus(statement.objective, cost),
+        )
+
     @classmethod
     def of(
         cls,
@@ -317,24 +335,32 @@ class AddedParts(Change):
         statements: Sequence[CVXPYStatement],
         variables: Sequence[Any] = (),
         cost: CVXPYStatement | None = None,
+        letters: frozenset[str] = frozenset(),
     ) -> AddedParts:
-        """Return the change that these functions of the form's blocks, new variables and cost describe."""
+        """Return the change that these functions of the form's blocks, new variables and cost describe.
+
+        ``letters`` stand for something in the model's statement; printed constants of the change have others.
+        """
         cvxpy = cvxpy_module()
         stem = _stem(form)
         v = BlockVariables(form, variables)
         named = [pair for state in statements for pair in _constraints(state(v), form)]
-        for k, (label, constraint) in enumerate(named):
-            constraint.set_label(label or constraint.label or f"{stem} row {k}")
-        rows = [constraint for _, constraint in named]
-        expression = _cost(cost, v) + sum(0.0 * cvxpy.sum(variable) for variable in variables)
+        free_labels = _row_labels(form)
+        for label, constraint in named:
+            constraint.set_label(label or constraint.label or next(free_labels))
+        rows, stated_cost = [constraint for _, constraint in named], _cost(cost, v)
+        expression = stated_cost + sum(0.0 * cvxpy.sum(variable) for variable in variables)
         problem = cvxpy.Problem(cvxpy.Minimize(expression), rows)
         _check_names(form, problem, rows, {x.id for x in variables_in_use(v)})
         _check_convex(problem, rows)
         if not problem.variables():
             raise InputError("nothing is added: no variable of the model and no new one occurs", name="variables")
-        return cls._taken(
-            form, CVXPYSource(problem, stem), tuple(row_line(row, form.blocks) for row in rows), problem if cost else None
-        )
+        block_variables = {x.id for x in variables_in_use(v)}
+        new = tuple(variable_line(x) for x in problem.variables() if x.id not in block_variables)
+        printer = CVXPYPrinter(v, letters)
+        lines, cost_line = [printer.row(row) for row in rows], printer.expression(stated_cost) if cost else Line("", "")
+        constants = [line for line in [printer.new_constants()] if line.text]
+        return cls._taken(form, CVXPYSource(problem, stem), (*lines, *constants), new, cost_line)
 
     @property
     def imports(self) -> tuple[Import, ...]:
@@ -346,7 +372,9 @@ class AddedParts(Change):
         return {name: value for name, value in vars(self).items() if name != _IMPORT}
 
     @classmethod
-    def _taken(cls, form: StandardForm, source: CVXPYSource, lines: tuple[Line, ...], costed: Any) -> AddedParts:
+    def _taken(
+        cls, form: StandardForm, source: CVXPYSource, lines: tuple[Line, ...], variables: tuple[Line, ...], cost: Line
+    ) -> AddedParts:
         """Return the change by CVXPY's canonical program, over the form's variables and the new ones."""
         source_form = source.form
         slices = {b.label: form.slices[b.label] for b in form.blocks}
@@ -358,9 +386,6 @@ class AddedParts(Change):
         spread = sp.csr_array((np.ones(source_form.n), (np.arange(source_form.n), places)), shape=(source_form.n, total))
         added_places = np.flatnonzero(places >= form.n)
         added_places = added_places[np.argsort(places[added_places])]
-        if costed is not None:
-            cost = expression_line(costed.objective.args[0], form.blocks)
-            lines = (*lines, Line(f"added to the objective: {cost.text}", rf"\text{{added to the objective: }} {cost.latex}"))
         P = None if source_form.quadratic is None else sp.csc_array(spread.T @ source_form.quadratic.csc @ spread)
         added = cls(
             form_blocks=form.blocks,
@@ -373,6 +398,8 @@ class AddedParts(Change):
             r=source_form.r,
             P=P,
             added_lines=lines,
+            added_variables=variables,
+            added_cost=cost,
         )
         vars(added)[_IMPORT] = Import.of(source, places)
         return added
@@ -424,6 +451,12 @@ def _stem(form: StandardForm) -> str:
     labels = [b.label for b in form.blocks] + [c.label for c in form.constraints]
     # exempt (text): labels that a change gave
     return next(s for k in itertools.count(1) if not any(label.startswith(f"{(s := f'change {k}')} ") for label in labels))
+
+
+def _row_labels(form: StandardForm) -> Iterator[str]:
+    """Yield the labels ``added row 1``, ``added row 2``, ... that no block or row of the form has."""
+    labels = {b.label for b in form.blocks} | {c.label for c in form.constraints}
+    return (label for k in itertools.count(1) if (label := f"added row {k}") not in labels)
 
 
 def _constraints(returned: Any, form: StandardForm) -> list[tuple[str, Any]]:

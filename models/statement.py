@@ -22,9 +22,13 @@ _SPECIAL = {
 }
 #: Characters of a constraint that fit on a printed page, a command of LaTeX counted as one and braces and spaces as none.
 _PAGE = 52
+#: Width of a character below min, in characters of a constraint, the characters of a line there, and those of a page with both.
+_SCRIPT, _BELOW, _WIDTH = 0.7, 12, 64
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
-#: A comma with its space, and what opens or closes a group in which a display cannot be broken, or a list.
-_COMMA = re.compile(r"(?P<open>\\left\b|(?<!\\)\{)|(?P<close>\\right\b|(?<!\\)\})|(?P<list>[()])|,(?:\\ | |(?=\\infty))")
+#: What opens or closes a group in which a display cannot be broken, or a list; and where it is broken: after a comma with its
+#: space, or before the sign of a term.
+_GROUPS = r"(?P<open>\\left\b|(?<!\\)\{)|(?P<close>\\right\b|(?<!\\)\})|(?P<list>[()])"
+_COMMA, _TERM = re.compile(rf"{_GROUPS}|(?P<place>,(?:\\ | |(?=\\infty)))"), re.compile(rf"{_GROUPS}|(?P<place> (?=[+-] ))")
 _EXPONENT = re.compile(r"(\d)e([+-]?\d)")
 _POWER = re.compile(r"(?<![\w.])(?P<digits>\d+(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)(?![\w.])")
 #: Letters by their names in our text.
@@ -66,6 +70,21 @@ _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 )
 
 
+#: Sets of integers in the variables of a statement (vectors) and in its rows, and the sets of the continuous relaxation.
+_RELAXED_SETS = (
+    (re.compile(r"\{0, 1\}\^"), "[0, 1]^"),
+    (re.compile(r"(\w+) in \{0, 1\}"), r"0 <= \1 <= 1"),
+    (re.compile(r" in Z\b"), " in R"),
+)
+_RELAXED_LATEX = (
+    (re.compile(r"\\\{0,1\\\}\^"), "[0,1]^"),
+    (re.compile(r"([\\\w]+(?:_\{?\w+\}?)?)\s*\\in\s*\\\{0,1\\\}"), r"0\\le \1\\le 1"),
+    (re.compile(r"\\mathbb\{Z\}"), r"\\mathbb{R}"),
+)
+#: A letter that stands alone or with an index; and one whose value the sizes give.
+_LETTER, _PARAMETER = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])"), re.compile(r"(?<![A-Za-z])([A-Za-z])(?:_\w+)? = ")
+
+
 @dataclass(frozen=True)
 class Line:
     """An expression or constraint as text and as LaTeX, with the label of the constraint that it states.
@@ -96,10 +115,11 @@ class Line:
         # exempt (text): the notation of this module's own lines
         if self.text.endswith(" integer") or " => " in self.text:
             return None
-        # exempt (text): the notation of this module's own lines
-        text = re.sub(r"(\w+) in \{0, 1\}", r"0 <= \1 <= 1", self.text)
-        # exempt (text): the notation of this module's own lines
-        latex = re.sub(r"([\\\w]+(?:_\{?\w+\}?)?)\s*\\in\s*\\\{0,1\\\}", r"0\\le \1\\le 1", self.latex)
+        text, latex = self.text, self.latex
+        for pattern, interval in _RELAXED_SETS:
+            text = pattern.sub(interval, text)
+        for pattern, interval in _RELAXED_LATEX:
+            latex = pattern.sub(interval, latex)
         return Line(text, latex, self.label)
 
 
@@ -114,9 +134,25 @@ def times(factor: float, line: Line) -> Line:
 
 
 def plus(*terms: Line) -> Line:
-    """Return the sum of those expressions that are not empty."""
+    """Return the sum of those expressions that are not empty; a term that begins with a minus is subtracted."""
     terms_shown = [term for term in terms if term.text]
-    return Line(" + ".join(term.text for term in terms_shown) or "0", " + ".join(term.latex for term in terms_shown) or "0")
+    return Line(_sum([term.text for term in terms_shown]), _sum([term.latex for term in terms_shown]))
+
+
+def _sum(terms: Sequence[str]) -> str:
+    # exempt (text): the notation of this module's own lines
+    signed = [f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in terms[1:]]
+    return "".join([*terms[:1], *signed]) or "0"
+
+
+def listed(lines: Sequence[Line], label: str = "") -> Line:
+    """Return the lines one after the other, separated by commas, as a statement lists its variables."""
+    return Line(", ".join(line.text for line in lines), r",\ ".join(line.latex for line in lines), label)
+
+
+def equation(name: str, value: float) -> Line:
+    """Return the equation name = value of a variable; LaTeX has the index of a name as a subscript."""
+    return Line(f"{name} = {value:g}", f"{latex_symbol(name)} = {value:g}")
 
 
 def lam_sum_line(lam: float | FloatArray, term: Line) -> Line:
@@ -226,6 +262,12 @@ class Statement:
         notes = f"\\begin{{itemize}}\\raggedright\n{items}\\end{{itemize}}\n"
         return latex_document(f"{latex_words(self.title)} ({latex_words(self.source)}).", f"{body}\n{notes.rstrip()}")
 
+    @property
+    def letters(self) -> frozenset[str]:
+        """Return the Latin letters that stand for something in the program."""
+        lines = (self.variables, self.objective, *self.constraints)
+        return frozenset(_LETTER.findall("\n".join(line.text for line in lines)) + _PARAMETER.findall(self.sizes))
+
     def display(self) -> Display:
         """Return the notebook view: the mathematics set, and the text, which is readable without MathJax, folded below it."""
         facts = [("class", self.problem_class), ("sizes", self.sizes), *(("note", note) for note in self.notes)]
@@ -248,31 +290,44 @@ def program_text(sense: str, objective: Line, constraints: Sequence[Line], varia
 def program_latex(sense: str, objective: Line, constraints: Sequence[Line], variables: Line | None = None) -> str:
     """Return a program as an ``aligned`` display."""
     operator = r"\min" if sense == "minimise" else r"\max"
-    rows = [rf"{operator}{'' if variables is None else f'_{{{variables.latex}}}'}\quad & {objective.latex}"]
-    for k, c in enumerate(constraints):
-        first, *others = _page_lines(latex_numbers(c.latex))
-        rows += [(r"\text{s.t.}\quad & " if k == 0 else r"& ") + first, *(rf"& \quad {other}" for other in others)]
+    right = [_page_lines(objective.latex, pattern=_TERM), *(_page_lines(latex_numbers(c.latex)) for c in constraints)]
+    widest = max(_shown_width(line) for lines in right for line in lines)
+    below = "" if variables is None else f"_{{{_under(variables.latex, widest)}}}"
+    leads = [rf"{operator}{below}\quad & ", r"\text{s.t.}\quad & ", *[r"& "] * len(constraints)]
+    rows = [
+        row
+        for lead, (first, *others) in zip(leads, right, strict=False)
+        for row in (lead + first, *(rf"& \quad {o}" for o in others))
+    ]
     return _display(rows)
 
 
-def _page_lines(latex: str, *, inside_lists: bool = False) -> list[str]:
-    """Return a constraint's LaTeX as lines that fit on a page, broken after commas; in a list only if it is too long itself."""
+def _under(variables: str, widest: int) -> str:
+    """Return the variables as they stand below min: one below the other where the widest line beside them leaves no space."""
+    if _shown_width(variables) * _SCRIPT + widest <= _WIDTH:
+        return variables
+    lines = r" \\ ".join(line.rstrip("\\ ") for line in _page_lines(variables, width=_BELOW))
+    return rf"\substack{{{lines}}}"
+
+
+def _page_lines(latex: str, *, pattern: re.Pattern[str] = _COMMA, width: int = _PAGE, inside_lists: bool = False) -> list[str]:
+    """Return LaTeX as lines that fit on a page, broken where ``pattern`` has a place; in a list only if it is too long itself."""
     group = lists = start = 0
     pieces = []
-    for sign in _COMMA.finditer(latex):
+    for sign in pattern.finditer(latex):
         group += (sign["open"] is not None) - (sign["close"] is not None)
         lists += 0 if sign["list"] is None else (1 if sign["list"] == "(" else -1)
-        if sign[0].startswith(",") and group == 0 and (inside_lists or lists == 0):
+        if sign["place"] is not None and group == 0 and (inside_lists or lists == 0):
             pieces.append(latex[start : sign.end()])
             start = sign.end()
     lines = [""]
     for piece in [*pieces, latex[start:]]:
-        if lines[-1] and _shown_width(lines[-1] + piece) > _PAGE:
+        if piece and lines[-1] and _shown_width(lines[-1] + piece) > width:
             lines.append("")
         lines[-1] += piece
     if inside_lists:
         return [line.rstrip("\\ ") for line in lines]
-    return [part for line in lines for part in _page_lines(line, inside_lists=True)]
+    return [part for line in lines for part in _page_lines(line, pattern=pattern, width=width, inside_lists=True)]
 
 
 def _shown_width(latex: str) -> int:

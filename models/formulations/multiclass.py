@@ -25,7 +25,7 @@ from ..model import Model
 from ..program.form import StandardForm
 from ..program.lagrangian import Bound
 from ..record import Arrays, DataKind, FormulationInfo, Parameter, ParameterValues, always
-from ..statement import DualStatement, Line, Statement
+from ..statement import DualStatement, Line, Statement, listed
 from ..views import MulticlassProblem
 from .features import Features, KernelFeatures, RawFeatures, warn_about_features
 from .margin.assembly import Affine, Assembly
@@ -50,6 +50,8 @@ class ClassLoss(ABC):
         Name and publication, for the statement.
     cost : Line
         The printed loss in the objective.
+    variables : Line
+        The printed variables that the loss adds.
     constraints : tuple of Line
         The printed rows and bounds of its variables.
     dual : Line or None
@@ -61,6 +63,7 @@ class ClassLoss(ABC):
     title: ClassVar[str]
     source: ClassVar[str]
     cost: ClassVar[Line]
+    variables: ClassVar[Line]
     constraints: ClassVar[tuple[Line, ...]]
     dual: ClassVar[Line | None] = None
 
@@ -96,6 +99,7 @@ class CrammerSinger(ClassLoss):
     title = "Crammer and Singer"
     source = "Crammer, Singer: On the algorithmic implementation of multiclass kernel-based vector machines, 2001, (8)"
     cost = Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
+    variables = Line("xi >= 0", r"\xi\ge 0", "xi")
     constraints = (
         Line("(w_(y_i) - w_k)'x_i >= 1 - xi_i, k != y_i", r"(w_{y_i} - w_k)^\top x_i \ge 1 - \xi_i,\quad k\ne y_i", "margin"),
         Line("xi_i >= 0", r"\xi_i \ge 0"),
@@ -134,6 +138,7 @@ class WestonWatkins(ClassLoss):
         "Weston, Watkins: Support vector machines for multi-class pattern recognition, 1999, (3), with margin 1 in place of 2"
     )
     cost = Line("sum_i c_i sum_(k != y_i) xi_ik", r"\textstyle\sum_i c_i\sum_{k\ne y_i}\xi_{ik}")
+    variables = Line("xi >= 0", r"\xi\ge 0", "xi")
     constraints = (
         Line(
             "(w_(y_i) - w_k)'x_i >= 1 - xi_ik, k != y_i",
@@ -174,6 +179,7 @@ class ZeroOneClasses(ClassLoss):
     title = "0-1 loss"
     source = "Conic (3) with the margins of Crammer and Singer (8)"
     cost = Line("sum_i c_i z_i", r"\textstyle\sum_i c_i z_i")
+    variables = Line("z in {0, 1}^n", r"z\in\{0,1\}^n", "z")
     constraints = (
         Line(
             "(w_(y_i) - w_k)'x_i >= 1 - M_i z_i, k != y_i",
@@ -476,7 +482,7 @@ class MulticlassSVM(Model):
             title=f"Multiclass SVM, {loss.title}",
             problem_class="convex QP" if loss.convex else "mixed-integer convex QP",
             sense="minimise",
-            variables=Line("W and the loss's variables", r"W\in\mathbb{R}^{K\times p},\ \ldots"),
+            variables=listed([Line("W in R^K x p", r"W\in\mathbb{R}^{K\times p}", "W"), loss.variables]),
             objective=Line(f"1/2 sum_k ||w_k||^2 + {cost.text}", rf"\tfrac12\textstyle\sum_k\|w_k\|_2^2 + {cost.latex}"),
             constraints=loss.constraints,
             sizes=f"n = {count_text(n, 'point')}, p = {count_text(p, 'feature')} (a constant one included, "

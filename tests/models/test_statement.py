@@ -83,6 +83,17 @@ def test_no_objective_has_a_factor_of_one_or_a_term_of_zero(info: Any) -> None:
         assert not re.search(r"(?<![\w./^-])[01](\.0)? (?=[a-z|(])|/1(?!\d)", text), text
 
 
+@pytest.mark.parametrize("info", list(built_in()), ids=lambda info: info.name)
+def test_relaxed_statements_have_no_sets_of_integers(info: Any) -> None:
+    model = info.example(np.random.default_rng(1))
+    if not re.search(r"\{0, ?1\\?\}|mathbb\{Z\}", model.latex()):
+        return
+    statement = model.relaxed().statement
+    for line in (statement.variables, *statement.constraints):
+        assert not re.search(r"\{0, 1\}|\bZ\b|integer", line.text), line.text
+        assert not re.search(r"\\\{0,1\\\}|mathbb\{Z\}", line.latex), line.latex
+
+
 @pytest.mark.parametrize(
     ("written", "read"),
     [

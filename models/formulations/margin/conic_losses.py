@@ -121,11 +121,23 @@ class Conic(Loss):
             r"\textstyle\sum_i c_i z_i + \gamma_i\bigl(s_i + t_i - (1-y_i x_i^\top w)^2\bigr)",
         )
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed weights of the perspectives, the parts of r and their squares."""
+        return _PERSPECTIVE_VARIABLES
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed splitting of r and the perspectives."""
         return _PERSPECTIVES
 
 
+#: z, the parts of r, and s and t of the perspectives, whose bounds follow from the rows where they have none.
+_PERSPECTIVE_VARIABLES = (
+    Line("z in [0, 1]^n", r"z\in[0,1]^n", "z"),
+    Line("r+ >= 0", r"r^+\ge 0", "r_plus"),
+    Line("r- >= 0", r"r^-\ge 0", "r_minus"),
+    Line("s >= 0", r"s\ge 0", "s"),
+    Line("t >= 0", r"t\ge 0", "t"),
+)
 #: Split of r into its parts, and their squares over z and 1 - z.
 _PERSPECTIVES = (
     Line("r+_i - r-_i = 1 - y_i x_i'w, r+, r- >= 0", r"r_i^+ - r_i^- = 1 - y_i x_i^\top w,\ r^\pm\ge 0", "split"),
@@ -282,6 +294,10 @@ class StrongestConic(Loss):
     def cost_line(self) -> Line:
         """Return the printed Σ c_i z_i + <D, W - ww'>."""
         return Line("sum_i c_i z_i + <D, W - ww'>", r"\textstyle\sum_i c_i z_i + \langle D, W - ww^\top\rangle")
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed W, and the variables of the perspectives."""
+        return (Line("W in S^p", r"W\in\mathbb{S}^p", "W"), *_PERSPECTIVE_VARIABLES)
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed lifting, hulls, splitting and perspectives."""

@@ -91,6 +91,13 @@ class NuHinge(Loss):
         """Return the printed Σ c_i ξ_i - ν ρ Σ c_i."""
         return Line(f"sum_i c_i xi_i - {self.nu:g} rho sum_i c_i", rf"\textstyle\sum_i c_i\xi_i - {self.nu:g}\rho\sum_i c_i")
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed level and slack."""
+        return (
+            Line("rho >= 0", r"\rho\ge 0", "rho"),
+            Line("xi >= 0", r"\xi\ge 0", "xi"),
+        )
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of slack and level."""
         return (
@@ -249,6 +256,13 @@ class NearestHulls(Loss):
         """Return the printed ½ Σ c_i ξ_i² - p - q."""
         return Line("1/2 sum_i c_i xi_i^2 - p - q", r"\tfrac12\textstyle\sum_i c_i\xi_i^2 - p - q")
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed levels and slack."""
+        return (
+            Line("p, q in R", r"p, q\in\mathbb{R}", "level"),
+            Line("xi >= 0", r"\xi\ge 0", "xi"),
+        )
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of slack and levels."""
         return (
@@ -351,6 +365,13 @@ class SoftBall(Loss):
         """Return the printed t + Σ c_i ξ_i."""
         return Line("t + sum_i c_i xi_i", r"t + \textstyle\sum_i c_i\xi_i")
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed level and slack."""
+        return (
+            Line("t in R", r"t\in\mathbb{R}", "level"),
+            Line("xi >= 0", r"\xi\ge 0", "xi"),
+        )
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of slack and level."""
         return (
@@ -448,6 +469,13 @@ class EnclosingBall(Loss):
     def cost_line(self) -> Line:
         """Return the printed R²."""
         return Line("R^2", "R^2")
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed squared radius and bound of ||w||²."""
+        return (
+            Line("R^2 >= 0", r"R^2\ge 0", "level"),
+            Line("q >= 0", r"q\ge 0", "square"),
+        )
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed weighted distances."""

@@ -31,6 +31,8 @@ def _slack(builder: Assembly, context: AssemblyContext) -> Affine:
     return xi
 
 
+_SLACK = Line("xi >= 0", r"\xi\ge 0", "xi")
+_BINARY = Line("z in {0, 1}^n", r"z\in\{0,1\}^n", "z")
 _LINES = (
     Line("y_i x_i'w + xi_i >= 1", r"y_i x_i^\top w + \xi_i \ge 1", "margin"),
     Line("xi_i >= 0", r"\xi_i \ge 0"),
@@ -72,6 +74,10 @@ class Hinge(Loss):
         """Return the printed Σ c_i ξ_i."""
         return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed slack."""
+        return (_SLACK,)
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of the slack."""
         return _LINES
@@ -103,6 +109,10 @@ class SquaredHinge(Loss):
     def cost_line(self) -> Line:
         """Return the printed Σ c_i ξ_i²."""
         return Line("sum_i c_i xi_i^2", r"\textstyle\sum_i c_i\xi_i^2")
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed slack."""
+        return (_SLACK,)
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of the slack."""
@@ -168,6 +178,13 @@ class Ramp(Loss):
         """Return the printed Σ c_i (h/d)(ξ_i + d z_i)."""
         cost = plus(times(self.height / self.width, Line("xi_i", r"\xi_i")), times(self.height, Line("z_i", "z_i")))
         return Line(f"sum_i c_i ({cost.text})", rf"\textstyle\sum_i c_i({cost.latex})")
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed slack and binary."""
+        return (
+            _SLACK,
+            _BINARY,
+        )
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of slack and switch."""
@@ -248,6 +265,10 @@ class ZeroOne(Loss):
     def cost_line(self) -> Line:
         """Return the printed Σ c_i z_i."""
         return Line("sum_i c_i z_i", r"\textstyle\sum_i c_i z_i")
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed binary."""
+        return (_BINARY,)
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of the switch."""
@@ -331,6 +352,10 @@ class PairwiseHinge(Loss):
     def cost_line(self) -> Line:
         """Return the printed Σ c_i c_j ξ_ij."""
         return Line("sum_(y_i > y_j) c_i c_j xi_ij", r"\textstyle\sum_{y_i>y_j} c_i c_j\xi_{ij}")
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed slack."""
+        return (_SLACK,)
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of the slack."""
@@ -419,6 +444,10 @@ class EpsilonInsensitive(ResidualLoss):
         power = "^2" if self.squared else ""
         return Line(f"sum_i c_i xi_i{power}", rf"\textstyle\sum_i c_i\xi_i{power}")
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed slack."""
+        return (_SLACK,)
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of the slack."""
         e = f"{self.epsilon:g}"
@@ -455,6 +484,13 @@ class Hat(Loss):
     def cost_line(self) -> Line:
         """Return the printed Σ c_i ξ_i."""
         return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed slack and side."""
+        return (
+            _SLACK,
+            Line("d in {0, 1}^n", r"d\in\{0,1\}^n", "d"),
+        )
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of slack and switches."""

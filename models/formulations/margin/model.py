@@ -38,7 +38,7 @@ from ...program.form import StandardForm
 from ...program.lagrangian import Bound
 from ...restricted_bound import Tilt, restricted_bound
 from ...rounding import UNIT
-from ...statement import Line, Statement, lam_text, plus
+from ...statement import Statement, lam_text, listed, plus
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
 from ..features import (
     Features,
@@ -621,11 +621,12 @@ class Margin(Model):
         closed, n, p = self.closed_dual, self.X.shape[0], self.width
         free = " (w without intercept in the first term)" if self.intercept == "free" else ""
         images = () if self.kernel is None else (f"x_i are images under the kernel {self.kernel}, after a one for the intercept",)
+        ordered = (self.domain, self.regulariser, self.loss, *self.subject_to)  # as in the form
         return Statement(
             title="Margin: " + " + ".join(type(part).__name__ for part in self.parts),
             problem_class=f"{'convex' if self.convex else 'mixed-integer'} program",
             sense="minimise",
-            variables=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
+            variables=listed([line for part in ordered for line in part.variables()]),
             objective=plus(self.regulariser.cost_line(), self.loss.cost_line()),
             constraints=tuple(line for part in self.parts for line in part.lines()),
             sizes=f"n = {count_text(n, 'point')}, p = {count_text(p, 'feature')} (a constant one included, "

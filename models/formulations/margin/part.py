@@ -60,6 +60,13 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
         """
         return self
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the variables that the part adds and its printed lines use, with their sets; none by default.
+
+        The label of a line is that of the block.
+        """
+        return ()
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed constraints that the part states; none by default."""
         return ()
@@ -214,6 +221,10 @@ class Domain(Part):
         InputError
             Bounds or signs of another number of coefficients.
         """
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed coefficients."""
+        return (Line("w in Z^p", r"w\in\mathbb{Z}^p", "w") if self.integer else Line("w in R^p", r"w\in\mathbb{R}^p", "w"),)
 
     def add(self, builder: Assembly, w: Affine) -> None:
         """Add the domain's rows on w that are not bounds to the form under construction; none by default."""

@@ -191,6 +191,16 @@ class PiecewiseLinear(Loss):
         slopes, _, ends = self._segments()
         return float(max(abs(ends[0, 1]), abs(ends[-1, 0]))) if slopes.size > 1 else 0.0
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed losses, or the parts of the margins and their binaries, a column for each of K segments."""
+        if self.convex:
+            return (Line("tau in R^n", r"\tau\in\mathbb{R}^n", "tau"),)
+        K = len(self._segments()[0])
+        return (
+            Line(f"m in R^n x {K}", rf"m\in\mathbb{{R}}^{{n\times {K}}}", "margin 0, ..."),
+            Line(f"d in {{0, 1}}^n x {K}", rf"\delta\in\{{0,1\}}^{{n\times {K}}}", "segment 0, ..."),
+        )
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed row for each segment, or the choice among them."""
         slopes, intercepts, ends = self._segments()
@@ -312,6 +322,10 @@ class PiecewiseQuadratic(Loss):
         steps = Line("sum_k (a_k d_ik^2 + s_k d_ik)", r"\sum_k (a_k d_{ik}^2 + s_k d_{ik})")
         inner = plus(Line(f"{first:g}", f"{first:g}") if first else Line("", ""), steps)
         return Line(f"sum_i c_i ({inner.text})", rf"\textstyle\sum_i c_i\bigl({inner.latex}\bigr)")
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed steps."""
+        return (Line("d >= 0", r"d\ge 0", "step 0, ..."),)
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed steps."""

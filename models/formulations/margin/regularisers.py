@@ -230,6 +230,8 @@ def _absolute(builder: Assembly, w: Affine) -> Affine:
     return size
 
 
+_SIZES = Line("a >= 0", r"a\ge 0", "a")
+_INDICATORS = Line("s_j in {0, 1}", r"s_j\in\{0,1\}", "s")
 _SUM = Line("sum_j a_j", r"\textstyle\sum_j a_j")
 _LINES = (Line("w <= a", r"w \le a", "size above"), Line("w >= -a", r"w \ge -a", "size below"))
 
@@ -256,6 +258,9 @@ class _AbsoluteNorm(Regulariser):
         mu1, mu2 = self._weights
         absolute = times(mu1, _SUM)
         return plus(absolute, times(mu2, Line("||w||^2", r"\|w\|_2^2"))) if mu2 else absolute
+
+    def variables(self) -> tuple[Line, ...]:
+        return (_SIZES,)
 
     def lines(self) -> tuple[Line, ...]:
         return _LINES
@@ -386,6 +391,10 @@ class GroupL1(Regulariser):
         """Return the printed μ Σ a_g."""
         return times(self.mu, Line("sum_g a_g", r"\textstyle\sum_g a_g"))
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed norms of the groups."""
+        return (_SIZES,)
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed cones."""
         return (Line("||w_g|| <= a_g", r"\|w_g\|_2 \le a_g", "group 0, ..."),)
@@ -475,6 +484,10 @@ class KernelWeightsL1(Regulariser):
         """Return the printed μ Σ |α_j|."""
         return times(self.mu, Line("sum_j |alpha_j|", r"\textstyle\sum_j|\alpha_j|"))
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed weights."""
+        return (Line("alpha in R^m", r"\alpha\in\mathbb{R}^m", "alpha plus, alpha minus"),)
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed combination."""
         return (Line("w = sum_j alpha_j x_j", r"w = \textstyle\sum_j \alpha_j x_j", "combination"),)
@@ -541,6 +554,10 @@ class L0(Regulariser):
     def cost_line(self) -> Line:
         """Return the printed μ Σ s."""
         return times(self.mu, Line("sum_j s_j", r"\textstyle\sum_j s_j"))
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed indicators of non-zero coefficients."""
+        return (_INDICATORS,)
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of s."""
@@ -614,6 +631,10 @@ class L0L1(Regulariser):
         """Return the printed μ_0 Σ s + μ_1 Σ a."""
         terms = [(mu, f"sum_j {v}_j", rf"\textstyle\sum_j {v}_j") for mu, v in ((self.mu0, "s"), (self.mu1, "a")) if mu > 0]
         return plus(*(times(mu, Line(text, latex)) for mu, text, latex in terms))
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed indicators and absolute values, of which the form has those that cost or are limited."""
+        return (*([_INDICATORS] if self.counts else []), *([_SIZES] if self.mu1 > 0 else []))
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of s and a."""

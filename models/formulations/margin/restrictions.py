@@ -20,7 +20,7 @@ from ....errors import InputError, count_text, short_text
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_positive, as_share, in_memory, to_dense
 from ...program.cones import Nonnegative, Zero
-from ...statement import Line, latex_words
+from ...statement import Line, equation, latex_words, listed
 from ...views import Budget, EqualRates
 from ..features import first_column_is_one
 from .assembly import Affine, Assembly
@@ -293,11 +293,8 @@ class Fixed(Restriction):
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed values."""
-        values = list(self.coefficients.values())
-        plain = [f"w[{name}]" for name in self.shown] or [f"w_{j}" for j in self.coefficients]
-        inside = [rf"\text{{{latex_words(name)}}}" for name in self.shown] or list(map(str, self.coefficients))
-        text = ", ".join(f"{name} = {v:g}" for name, v in zip(plain, values, strict=True))
-        return (Line(text, ", ".join(rf"w_{{{name}}} = {v:g}" for name, v in zip(inside, values, strict=True)), "fixed"),)
+        indices, values = self.shown or self.coefficients, self.coefficients.values()
+        return (listed([equation(f"w[{index}]", v) for index, v in zip(indices, values, strict=True)], "fixed"),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -474,6 +471,8 @@ class ErrorBudget(Restriction):
         A class by its code or name, or points by indices, mask or names.
     share : float
         The largest share of these points that may be errors, in [0, 1].
+    shown : str
+        Printed name of the class; empty without one.
 
     Raises
     ------
@@ -483,6 +482,7 @@ class ErrorBudget(Restriction):
 
     points: Any
     share: float
+    shown: str = field(default="", repr=False, metadata={"identity": False})
 
     name = "budget"
     convex: ClassVar[bool] = False
@@ -495,10 +495,17 @@ class ErrorBudget(Restriction):
         object.__setattr__(self, "share", as_share(self.share, "share", zero=True))
 
     def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
-        """Return the restriction with the code of a class in place of its name, or indices in place of the names of points."""
+        """Return the restriction with the code of a class and its name to print, or with indices in place of names of points."""
         if isinstance(self.points, str):
-            return type(self)(int(names.code(self.points)), self.share)
-        return type(self)(indices, self.share) if (indices := _indices_of_names(self.points, names)) else self
+            return replace(self, points=int(names.code(self.points)), shown=self.points)
+        if self._is_of_class and names.classes:
+            return replace(self, shown=str(names.class_name(self.points)))
+        return replace(self, points=indices) if (indices := _indices_of_names(self.points, names)) else self
+
+    @property
+    def _is_of_class(self) -> bool:
+        """Return whether the points are a class, by its code."""
+        return np.ndim(self.points) == 0 and self.points in (-1, 1)
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the points."""
@@ -544,10 +551,10 @@ class ErrorBudget(Restriction):
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed limit."""
-        one = np.ndim(self.points) == 0 and self.points in (-1, 1)
-        subject = f"class {int(self.points):+d}" if one else "the group"
-        share = f"{self.share:g}"
-        return (Line(f"errors of {subject} <= {share} of it", rf"\text{{errors of {subject}}} \le {share}", "budget count"),)
+        code = f"{int(self.points):+d}" if self._is_of_class else ""
+        group = f"class {self.shown} ({code})" if code and self.shown else f"class {code}" if code else "the group"
+        latex = rf"\text{{errors of {latex_words(group)}}} \le {self.share:g}\ \text{{of its points}}"
+        return (Line(f"errors of {group} <= {self.share:g} of its points", latex, "budget count"),)
 
 
 @dataclass(frozen=True)
@@ -602,10 +609,11 @@ class ViolationBudget(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class _OfGroups(Restriction):
-    """Base class of the restrictions on groups of points: the groups, and the slack ε."""
+    """Base class of the restrictions on groups of points: the groups, the slack ε, and the printed name of the groups' column."""
 
     groups: Any
     epsilon: float = 0.0
+    shown: str = field(default="", metadata={"identity": False})
 
     depends_on_points: ClassVar[bool] = True
 
@@ -631,7 +639,7 @@ class _OfGroups(Restriction):
                     name="groups",
                 )
         column = in_memory(X, "a group by the name of its column")[:, [j]]
-        return replace(self, groups=to_dense(column).reshape(-1))
+        return replace(self, groups=to_dense(column).reshape(-1), shown=names.features[j] if names.features else "")
 
     def check(self, p: int, y: FloatArray) -> None:
         group_indicators(self.groups, y.size)
@@ -671,9 +679,9 @@ class Parity(_OfGroups):
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows."""
-        e = f"{self.epsilon:g}"
-        tex = rf"|\mathrm{{cov}}(\mathrm{{group}}, x^\top w)| \le {e}"
-        return (Line(f"|cov(group, x'w)| <= {e}", tex, "parity above, parity below"),)
+        group, e = self.shown or "group", f"{self.epsilon:g}"
+        tex = rf"|\mathrm{{cov}}(\text{{{latex_words(group)}}}, x^\top w)| \le {e}"
+        return (Line(f"|cov({group}, x'w)| <= {e}", tex, "parity above, parity below"),)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -734,9 +742,11 @@ class CountParity(_OfGroups):
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows."""
-        e = f"{self.epsilon:g}"
-        tex = rf"|\mathrm{{share}}_g(x^\top w \ge 0) - \mathrm{{share}}_h(x^\top w\ge 0)| \le {e}"
-        return (Line(f"|share_g(x'w >= 0) - share_h(x'w >= 0)| <= {e}", tex, "count parity above, count parity below"),)
+        groups = f"groups g, h of {self.shown}" if self.shown else "groups g, h"
+        zero, e = "a score of 0 counted as positive or negative", f"{self.epsilon:g}"
+        tex = rf"|\mathrm{{share}}_g(x^\top w > 0) - \mathrm{{share}}_h(x^\top w > 0)| \le {e}"
+        row = Line(f"|share_g(x'w > 0) - share_h(x'w > 0)| <= {e}", tex)
+        return (listed([row, Line.of_words(groups), Line.of_words(zero)], "count parity above, count parity below"),)
 
 
 def _group_differences(groups: Any, n: int) -> FloatArray:

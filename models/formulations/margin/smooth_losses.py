@@ -101,6 +101,15 @@ class Logistic(Loss):
         """Return the printed Σ c_i ξ_i."""
         return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
 
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed margins, losses and probabilities."""
+        return (
+            Line("t in R^n", r"t\in\mathbb{R}^n", "t"),
+            Line("xi >= 0", r"\xi\ge 0", "xi"),
+            Line("right in [0, 1]^n", r"r\in[0,1]^n", "right"),
+            Line("wrong in [0, 1]^n", r"q\in[0,1]^n", "wrong"),
+        )
+
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of the margin, the cones and the probabilities."""
         return (
@@ -163,6 +172,10 @@ class ExponentialLoss(Loss):
     def cost_line(self) -> Line:
         """Return the printed Σ c_i τ_i."""
         return Line("sum_i c_i tau_i", r"\textstyle\sum_i c_i\tau_i")
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed losses."""
+        return (Line("tau >= 0", r"\tau\ge 0", "tau"),)
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed epigraph."""
@@ -245,6 +258,13 @@ class Huber(ResidualLoss):
         return Line(
             f"sum_i c_i (1/2 s_i^2 + {linear_part.text})",
             rf"\textstyle\sum_i c_i\bigl(\tfrac12 s_i^2 + {linear_part.latex}\bigr)",
+        )
+
+    def variables(self) -> tuple[Line, ...]:
+        """Return the printed squared part of the residuals and the rest."""
+        return (
+            Line("s in R^n", r"s\in\mathbb{R}^n", "s"),
+            Line("xi >= 0", r"\xi\ge 0", "xi"),
         )
 
     def lines(self) -> tuple[Line, ...]:
