@@ -117,7 +117,9 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     if stored is not None and recomputed is not None:
         scale = 1.0 + abs(recomputed.objective)
         agrees = abs(stored.objective - recomputed.objective) <= _ROUNDING * scale
-        checks.append(Check("objective", result.in_own_sense(stored.objective), result.in_own_sense(recomputed.objective), agrees))
+        checks.append(
+            Check("objective", result.in_own_sense(stored.objective), result.in_own_sense(recomputed.objective), agrees)
+        )
         agrees = abs(stored.primal_residual - recomputed.primal_residual) <= _ROUNDING
         checks.append(Check("primal residual", stored.primal_residual, recomputed.primal_residual, agrees))
         if np.isfinite(stored.bound):

@@ -278,9 +278,7 @@ def _miplib(lines: list[str]) -> _Tables:
 def _names_and_numbers(lines: list[str]) -> bool:
     """Return whether every line but comments is a name and a number or fraction, as in a point written by hand."""
     pairs = [line.split() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    return bool(pairs) and all(
-        len(pair) == 2 and (is_number(pair[1]) or _FRACTION.fullmatch(pair[1])) for pair in pairs
-    )
+    return bool(pairs) and all(len(pair) == 2 and (is_number(pair[1]) or _FRACTION.fullmatch(pair[1])) for pair in pairs)
 
 
 def _scip(lines: list[str]) -> _Tables:

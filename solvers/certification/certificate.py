@@ -307,7 +307,9 @@ class MaximumCertificate(Certificate):
         """Return the certificate of the maximum from that of its minimisation."""
         values = {field.name: getattr(minimum, field.name) for field in fields(Certificate)}
         stated_objective = None if minimum.stated_objective is None else 0.0 - minimum.stated_objective
-        return cls(**{**values, "objective": 0.0 - minimum.objective, "bound": 0.0 - minimum.bound, "stated_objective": stated_objective})
+        return cls(
+            **{**values, "objective": 0.0 - minimum.objective, "bound": 0.0 - minimum.bound, "stated_objective": stated_objective}
+        )
 
     @property
     def gap(self) -> float:

@@ -17,7 +17,7 @@ from typing import TextIO
 
 from .. import __version__
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
-from ..status_line import announce_compilations
+from ..status_line import announce_compilations, show_while_waiting
 from . import NOT_SOLVED, SOLVED, WRONG_USE
 from .parsing import Command, CommandLine, print_message, show_warning, with_option_names
 
@@ -56,7 +56,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     place = next((k for k, word in enumerate(words) if not word.startswith("-")), len(words))
-    arguments = parser("".join(words[place : place + 1]), words[place + 1 :]).parse_args(words)
+    is_read = argv is None and not {"--quiet", "--json"} & set(words)
+    with show_while_waiting("loading Python modules", is_read):  # compiled by Python at the first start: up to a minute
+        line_parser = parser("".join(words[place : place + 1]), words[place + 1 :])
+    arguments = line_parser.parse_args(words)
     if argv is not None:
         return _run(arguments)
 
