@@ -137,14 +137,15 @@ class CVXPYSource(Source, Recipient):
             A variable of the problem has no value; or an auxiliary one has no closed form, or no value at this point.
         """
         form = self.form
-        given = [np.full(block.size, block.label in values) for block in form.blocks]
-        is_known = np.concatenate([np.zeros(0, dtype=bool), *given])
+        known_blocks = [np.full(block.size, block.label in values) for block in form.blocks]
+        is_known = np.concatenate([np.zeros(0, dtype=bool), *known_blocks])
         if is_known.all():
             return dict(values)
-        own = [b.label for b in form.blocks if np.isin(np.arange(form.n)[form.slices[b.label]], self.variables).all()]
-        missing = [label for label in own if label not in values]
+        is_user_variable = np.isin(np.arange(form.n), self.variables)
+        labels = [b.label for b in form.blocks if is_user_variable[form.slices[b.label]].all()]
+        missing = [label for label in labels if label not in values]
         if missing:
-            raise InputError(f"values for {', '.join(missing)} are missing; the problem has {', '.join(own)}", name="values")
+            raise InputError(f"values for {', '.join(missing)} are missing; the problem has {', '.join(labels)}", name="values")
         zeros = form.split(np.zeros(form.n))
         x, is_known, _ = complete_auxiliary_values(form.join({**zeros, **values}), is_known, self._definitions())
         completed = {**form.split(x), **values}
