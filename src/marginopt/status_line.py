@@ -16,6 +16,8 @@ from typing import Any, ClassVar, TextIO
 
 #: Seconds between two states in a file, which double from the first gap to the largest, and between two events.
 _FIRST_GAP, _LARGEST_GAP, _EVENT_GAP = 2.0, 15.0, 1.0
+#: Seconds after which `show_while_waiting` shows its text, and between two of its states.
+_WAIT = 10.0
 
 
 class StatusLine:
@@ -138,11 +140,11 @@ def announce_compilations(enabled: bool = True) -> Iterator[None]:
 
 @contextmanager
 def show_while_waiting(text: str, enabled: bool = True) -> Iterator[None]:
-    """Show the text and the seconds so far every few seconds while the block runs, if ``enabled``; short blocks show nothing."""
+    """Show the text and the seconds so far every ten seconds while the block runs, if ``enabled``; short blocks show nothing."""
     line, begin, done = StatusLine(), time.monotonic(), threading.Event()
 
     def show() -> None:
-        while not done.wait(_FIRST_GAP):
+        while not done.wait(_WAIT):
             line.show(f"{text}: {time.monotonic() - begin:.0f} s")
 
     thread = threading.Thread(target=show, daemon=True)
@@ -154,5 +156,5 @@ def show_while_waiting(text: str, enabled: bool = True) -> Iterator[None]:
         done.set()
         if enabled:
             thread.join()
-            if time.monotonic() - begin >= _FIRST_GAP:
+            if time.monotonic() - begin >= _WAIT:
                 line.end()

@@ -44,6 +44,8 @@ COMMANDS: dict[str, str] = {
     "book": "the open book of margins: instances with their best points and proved bounds; verify, run, submit",
     "proof-page": "write a page on which a reader's browser verifies a proof log of zero-one-bb",
 }
+#: The commands of many runs, which write lines of progress from their start on.
+WITH_PROGRESS = ("benchmark", "export", "report", "reproduce")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,9 +58,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     place = next((k for k, word in enumerate(words) if not word.startswith("-")), len(words))
-    is_read = argv is None and not {"--quiet", "--json"} & set(words)
-    with show_while_waiting("loading Python modules", is_read):  # compiled by Python at the first start: up to a minute
-        line_parser = parser("".join(words[place : place + 1]), words[place + 1 :])
+    command = "".join(words[place : place + 1])
+    has_progress = argv is None and command in WITH_PROGRESS and not {"--quiet", "--json"} & set(words)
+    with show_while_waiting("loading Python modules", has_progress):  # Python compiles them at the first start: up to a minute
+        line_parser = parser(command, words[place + 1 :])
     arguments = line_parser.parse_args(words)
     if argv is not None:
         return _run(arguments)

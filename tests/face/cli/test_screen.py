@@ -227,9 +227,9 @@ def test_a_slow_start_says_what_it_waits_for(capsys: Any, monkeypatch: pytest.Mo
         time.sleep(0.3)
         raise SystemExit(0)
 
-    monkeypatch.setattr("marginopt.status_line._FIRST_GAP", 0.05)
+    monkeypatch.setattr("marginopt.status_line._WAIT", 0.05)
     monkeypatch.setattr("marginopt.cli.main.parser", slow)
-    for words, waits in ((["report"], True), (["report", "--quiet"], False)):
+    for words, waits in ((["report"], True), (["report", "--quiet"], False), (["inspect"], False)):
         monkeypatch.setattr(sys, "argv", ["marginopt", *words])
         with pytest.raises(SystemExit):
             main()
