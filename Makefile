@@ -19,10 +19,11 @@ unexport PYTHONDONTWRITEBYTECODE
 # make is made once; who is done takes from the others.
 WORKERS ?= -n auto --maxprocesses=4 --dist worksteal
 
-# What the exact solves need is compiled (once for a machine) while the relaxations are solved.
+# What the exact solves need is compiled (once for a machine) while the relaxations are solved. The report announces what it compiles
+# itself; the other process writes into a file, so that no compilation is announced twice.
 report: env
 	@echo "five instances, seven relaxations, two exact solvers of thirty seconds at most; loops are compiled meanwhile, once for a machine"
-	$(BIN)/marginopt warm-up zero-one-bb > $(VENV)/warm-up & $(BIN)/marginopt report --out out; status=$$?; wait; exit $$status
+	$(BIN)/marginopt warm-up zero-one-bb > $(VENV)/warm-up 2>&1 & $(BIN)/marginopt report --out out; status=$$?; wait; exit $$status
 
 test: env-test
 	@echo "running every test (make quick leaves the slow ones out)"

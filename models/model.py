@@ -570,6 +570,13 @@ class BareForm(Model):
         """Return the record of the program that the form was imported from; empty for a form made here."""
         return self.source_form.imports
 
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return values of all blocks from those of the variables of the package that the form was imported from."""
+        complete_values = dict(values)
+        for record in self.imports:
+            complete_values = record.source.complete(complete_values)
+        return complete_values
+
     @property
     def statement(self) -> Statement:
         """Return min ½x'Px + q'x + r, or max of its negative, over F_k x + g_k in K_k and the bounds."""

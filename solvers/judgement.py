@@ -321,7 +321,8 @@ def _reason(answer: Answer, ray: RayEvidence) -> str:
     if answer.excludes_all_points and ray.residual is None:
         return "proved: an exact search leaves no point"
     if answer.status is Status.INFEASIBLE and answer.proved and answer.bound is not None and ray.residual is None:
-        return f"claimed by the solver: its search leaves no point that costs less than {answer.bound:.3g}, and looks at no other"
+        bound_text = f"{answer.bound:.3g} (minimised)"
+        return f"claimed by the solver: its search leaves no point that costs less than {bound_text}, and looks at no other"
     return ray.explanation(answer.status)
 
 

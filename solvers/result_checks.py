@@ -117,16 +117,17 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     if stored is not None and recomputed is not None:
         scale = 1.0 + abs(recomputed.objective)
         agrees = abs(stored.objective - recomputed.objective) <= _ROUNDING * scale
-        checks.append(Check("objective", stored.objective, recomputed.objective, agrees))
+        checks.append(
+            Check("objective", result.in_own_sense(stored.objective), result.in_own_sense(recomputed.objective), agrees)
+        )
         agrees = abs(stored.primal_residual - recomputed.primal_residual) <= _ROUNDING
         checks.append(Check("primal residual", stored.primal_residual, recomputed.primal_residual, agrees))
         if np.isfinite(stored.bound):
-            checks.append(
-                Check("proved bound", stored.bound, recomputed.bound, stored.bound <= recomputed.bound + _ROUNDING * scale)
-            )
+            bounds = result.in_own_sense(stored.bound), result.in_own_sense(recomputed.bound)
+            checks.append(Check("proved bound", *bounds, stored.bound <= recomputed.bound + _ROUNDING * scale))
     elif (stored is None) != (recomputed is None):
         checks.append(Check("point", "none" if stored is None else "given", "none" if recomputed is None else "given", False))
-    plain = Verification(result.model, result.solver, tuple(checks), exact)
+    plain = Verification(result.model, result.solver, tuple(checks), exact, maximise=result.maximise)
     return _exactly(plain, recertified, model) if exact and recomputed is not None else plain
 
 
@@ -149,14 +150,21 @@ def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -
     assert certificate is not None
     checks = list(plain.checks)
     agrees = abs(objective - Fraction(certificate.objective)) <= Fraction(_ROUNDING) * (1 + abs(objective))
-    checks.append(Check("objective, exactly", certificate.objective, float(objective), agrees))
+    own_objective = result.in_own_sense(float(objective))
+    checks.append(Check("objective, exactly", result.in_own_sense(certificate.objective), own_objective, agrees))
     feasible = max(violations.values(), default=0.0) == 0.0
     if feasible and np.isfinite(certificate.bound):
         stands = Fraction(certificate.bound) <= objective
-        checks.append(Check("bound below objective", certificate.bound, float(objective), stands))
-    reason = _no_exact_bound_reason(result)
+        side = "above" if result.maximise else "below"
+        checks.append(Check(f"bound {side} objective", result.in_own_sense(certificate.bound), own_objective, stands))
+    sign = -1 if result.maximise else 1
     return replace(
-        plain, checks=tuple(checks), objective=objective, bound=bound, violations=violations, no_exact_bound_reason=reason
+        plain,
+        checks=tuple(checks),
+        objective=sign * objective,
+        bound=None if bound is None else sign * bound,
+        violations=violations,
+        no_exact_bound_reason=_no_exact_bound_reason(result),
     )
 
 

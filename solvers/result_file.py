@@ -23,7 +23,7 @@ from ..files import (
     write_text,
 )
 from ..models.export.lp import plain_names
-from ..models.export.solution_files import FilePoint, names_in_file, read_point
+from ..models.export.solution_files import WRITTEN_BY, FilePoint, names_in_file, read_point
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate
@@ -368,8 +368,8 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         The model that the solver was given, by `Model.write` or ``to_gurobi``, ``to_mosek``, ...
     path : str or path
         The file: Gurobi ``.sol``, SCIP ``.sol``, HiGHS solution files (style 0), CPLEX ``.sol``, CBC's, MOSEK ``.sol .bas .int``,
-        AMPL ``.sol`` (beside the ``.nl`` file that it belongs to), MIPLIB's, or a name and a number a line. The kind follows from
-        the content.
+        AMPL ``.sol`` (beside the ``.nl`` file that it belongs to), MIPLIB's, or a name and a number a line; the number may be a
+        fraction p/q, which is rounded to double precision. The kind follows from the content.
     tol : float, optional
         Relative gap up to which an optimum counts as supported; by default 1e-6.
 
@@ -440,7 +440,7 @@ def write_solution(
     form = problem.form
     x = form.join(problem.complete(form.read_values(values, "values")))
     value = form.objective(x) * (-1.0 if form.maximise else 1.0)
-    lines = [f"# Solution for model {form.name}", f"# Objective value = {value!r}"]
+    lines = [f"{WRITTEN_BY}: a point of {form.name}", f"# Objective value = {value!r}"]
     names = plain_names(form.names()) if program is None else names_in_file(form, Path(program))
     lines += [f"{name} {number!r}" for name, number in zip(names, (x + 0.0).tolist(), strict=True)]
     return write_text(path, "\n".join(lines) + "\n")

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -27,6 +28,8 @@ from .layout import Layout
 from .lp import plain_names
 from .mosek_task import MatrixVariables, mosek_svec_order
 
+#: The beginning of the first line of the files of `solvers.result_file.write_solution`, whose points may be of any source.
+WRITTEN_BY = "# Written by marginopt"
 #: Endings of the name of the upper side of a two-sided row, which is a row of its own in the form: of files, and of packages.
 _OTHER_SIDES = (" (other side)", " upper")
 
@@ -99,7 +102,7 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
         ) from error
     raise DataError(
         f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), CPLEX .sol, CBC's, "
-        "MOSEK .sol .bas .int, AMPL .sol, MIPLIB's (=obj=), or a name and a number a line",
+        "MOSEK .sol .bas .int, AMPL .sol, MIPLIB's (=obj=), or a name and a number a line (0.5 or 1/2)",
         file=source,
     )
 
@@ -246,22 +249,36 @@ def _gurobi(lines: list[str]) -> _Tables:
 
 def _state(values: dict[str, float], words: Sequence[str]) -> None:
     """Keep the value of a variable that a line states: a name, which may have blanks, and a number."""
-    name, value = " ".join(words[:-1]), float(words[-1])
+    name, value = " ".join(words[:-1]), _value(words[-1])
     if values.setdefault(name, value) != value:
         raise ValueError(f"the variable {name!r} is stated twice: {values[name]:g} and {value:g}")
 
 
+def _value(word: str) -> float:
+    """Return a number or a fraction p/q of whole numbers, rounded to the nearest number of double precision."""
+    return float(Fraction(word)) if _FRACTION.fullmatch(word) else float(word)
+
+
+#: A fraction of whole numbers, as exact solvers and people write values.
+_FRACTION = re.compile(r"[+-]?\d+/0*[1-9]\d*", re.ASCII)
+
+
+def _without_solver(lines: list[str]) -> _Tables:
+    """Read names and numbers in the format of Gurobi, of a file that names no solver."""
+    return replace(_gurobi(lines), solver="unknown")
+
+
 def _miplib(lines: list[str]) -> _Tables:
     """Read MIPLIB's files: a name and a number a line, zeros left out, and the objective as ``=obj=``."""
-    tables = replace(_gurobi(lines), solver="unknown", zeros=True)
+    tables = replace(_without_solver(lines), zeros=True)
     tables.objective = tables.values.pop("=obj=")
     return tables
 
 
 def _names_and_numbers(lines: list[str]) -> bool:
-    """Return whether every line but comments is a name and a number, as in a point written by hand."""
+    """Return whether every line but comments is a name and a number or fraction, as in a point written by hand."""
     pairs = [line.split() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    return bool(pairs) and all(len(pair) == 2 and is_number(pair[1]) for pair in pairs)
+    return bool(pairs) and all(len(pair) == 2 and (is_number(pair[1]) or _FRACTION.fullmatch(pair[1])) for pair in pairs)
 
 
 def _scip(lines: list[str]) -> _Tables:
@@ -474,6 +491,7 @@ def _nl_order(form: StandardForm, path: Path) -> np.ndarray:
 _READERS: dict[str, Callable[[list[str]], _Tables]] = {
     "PROBLEM STATUS": _mosek, "Model status": _highs, "# Solution for model": _gurobi, "solution status:": _scip,
     "objective value:": _scip, "no solution available": _scip, "=obj=": _miplib, "<CPLEXSolution": _cplex,
+    WRITTEN_BY: _without_solver,
 }  # fmt: skip
 #: The first line of CBC's files: how the solve ended, and the objective.
 _CBC_HEAD = re.compile(r"(\S.*) - objective value\s+(\S+)")
@@ -487,4 +505,4 @@ def _tables(lines: list[str]) -> _Tables | None:
         for beginning, read in _READERS.items():
             if line.startswith(beginning):
                 return read(lines)
-    return replace(_gurobi(lines), solver="unknown") if _names_and_numbers(lines) else None
+    return _without_solver(lines) if _names_and_numbers(lines) else None

@@ -123,14 +123,47 @@ class CVXPYSource(Source, Recipient):
         problem.unpack(solution)
         return status
 
+    def _definitions(self) -> list[Constraint]:
+        """Return the form's constraints that CVXPY added, which define its auxiliary variables."""
+        program_rows = {k for rows in self._canonical.rows for k in rows}
+        return [row for k, row in enumerate(self.form.constraints) if k not in program_rows]
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the values with the auxiliary variables that they lack, each as low or as high as its definition requires.
+
+        Raises
+        ------
+        InputError
+            A variable of the problem has no value; or an auxiliary one has no closed form, or no value at this point.
+        """
+        form = self.form
+        known_blocks = [np.full(block.size, block.label in values) for block in form.blocks]
+        is_known = np.concatenate([np.zeros(0, dtype=bool), *known_blocks])
+        if is_known.all():
+            return dict(values)
+        is_user_variable = np.isin(np.arange(form.n), self.variables)
+        labels = [b.label for b in form.blocks if is_user_variable[form.slices[b.label]].all()]
+        missing = [label for label in labels if label not in values]
+        if missing:
+            raise InputError(f"values for {', '.join(missing)} are missing; the problem has {', '.join(labels)}", name="values")
+        zeros = form.split(np.zeros(form.n))
+        x, is_known, _ = complete_auxiliary_values(form.join({**zeros, **values}), is_known, self._definitions())
+        completed = {**form.split(x), **values}
+        unknown = [b.label for b in form.blocks if b.label not in values and not is_known[form.slices[b.label]].all()]
+        if unknown:
+            raise InputError(
+                f"values of CVXPY's auxiliary variables do not follow from these: {', '.join(unknown)}; give them too, or fix "
+                "your variables by bounds, solve, and give the result's values",
+                name="values",
+            )
+        return completed
+
     def evaluate_form(self, x: FloatArray) -> Evaluation:
         """Evaluate the form at the point of the user's variables in x; its auxiliary variables follow from these."""
         c, form = self._canonical, self.form
         is_known = np.zeros(form.n, dtype=bool)
         is_known[c.user_indices] = True
-        program_rows = [k for rows in c.rows for k in rows]
-        definitions = [row for k, row in enumerate(form.constraints) if k not in program_rows]
-        y, is_known, sizes = complete_auxiliary_values(x, is_known, definitions)
+        y, is_known, sizes = complete_auxiliary_values(x, is_known, self._definitions())
         objective_known = is_known[form.q != 0.0].all() and (form.quadratic is None or is_known[form.quadratic.csc.indices].all())
         rows = []
         for name, places in zip(c.labels, c.rows, strict=True):

@@ -200,6 +200,10 @@ class Source(ABC):
     def variables(self) -> IntArray:
         """Return the indices in x of the package's own variables; the others are auxiliary."""
 
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return values of all blocks from those of the package's own variables; unchanged without auxiliary variables."""
+        return dict(values)
+
     @abstractmethod
     def evaluate_form(self, x: FloatArray) -> Evaluation:
         """Evaluate the form, row by row of the package, at a point whose auxiliary variables are completed first."""

@@ -306,8 +306,9 @@ class MaximumCertificate(Certificate):
     def of(cls, minimum: Certificate) -> MaximumCertificate:
         """Return the certificate of the maximum from that of its minimisation."""
         values = {field.name: getattr(minimum, field.name) for field in fields(Certificate)}
-        stated_objective = None if minimum.stated_objective is None else -minimum.stated_objective
-        return cls(**{**values, "objective": -minimum.objective, "bound": -minimum.bound, "stated_objective": stated_objective})
+        values |= {name: 0.0 - values[name] for name in ("objective", "bound")}  # zero has no sign
+        stated_objective = None if minimum.stated_objective is None else 0.0 - minimum.stated_objective
+        return cls(**{**values, "stated_objective": stated_objective})
 
     @property
     def gap(self) -> float:

@@ -158,7 +158,8 @@ def check_point(
     violations.sort(key=lambda violation: -violation.amount)
     sign, sense = (-1.0, "maximise") if form.maximise else (1.0, "minimise")
     exact = all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints)
-    objective, stated_objective = sign * form.evaluate(x).value, None if file_objective is None else sign * file_objective
+    objective = sign * form.evaluate(x).value + 0.0  # zero has no sign
+    stated_objective = None if file_objective is None else sign * file_objective + 0.0
     return PointCheck(problem.name, tuple(violations), objective, sense, tolerance, exact, unknown, stated_objective)
 
 

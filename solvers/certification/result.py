@@ -79,9 +79,9 @@ def _claimed(claim: Claim, sign: float) -> str:
     """Return ", objective ..., bound ..." of a claim, in the model's sense, for the end of a line."""
     parts = []
     if claim.objective is not None:
-        parts.append(f"objective {sign * claim.objective:.10g}")
+        parts.append(f"objective {sign * claim.objective + 0.0:.10g}")
     if claim.bound is not None and np.isfinite(claim.bound):
-        parts.append(f"bound {sign * claim.bound:.10g}")
+        parts.append(f"bound {sign * claim.bound + 0.0:.10g}")
     return (", " + ", ".join(parts)) if parts else ""
 
 
@@ -364,10 +364,14 @@ class Result(Displayable):
         """-1 where the model maximises, else 1."""
         return -1.0 if self.maximise else 1.0
 
+    def in_own_sense(self, value: float) -> float:
+        """Return an objective or bound of the form, which is minimised, in the model's sense; zero has no sign."""
+        return self.sign * value + 0.0
+
     @property
     def objective(self) -> float:
         """The recomputed objective in the model's sense; NaN without a point."""
-        return float("nan") if self.certificate is None else self.sign * self.certificate.objective
+        return float("nan") if self.certificate is None else self.in_own_sense(self.certificate.objective)
 
     @property
     def best_bound(self) -> tuple[float, str]:
@@ -397,7 +401,7 @@ class Result(Displayable):
     @property
     def bound(self) -> float:
         """Best bound in the model's sense: a proved one, else the solver's claim; infinite without a bound."""
-        return self.sign * self.best_bound[0]
+        return self.in_own_sense(self.best_bound[0])
 
     @property
     def bound_kind(self) -> str:

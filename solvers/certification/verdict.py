@@ -192,7 +192,7 @@ def small_objective_objection(certificate: Certificate, tolerance: float) -> str
         return ""
     return (
         f"the solver's claim proves nothing: its tolerance, {tolerance:g}, is absolute, and the objective is "
-        f"{certificate.objective:.3g}: multiply the objective's weights by a power of ten"
+        f"{size:.3g} in size: multiply the objective's weights by a power of ten"
     )
 
 
@@ -204,11 +204,12 @@ def feasibility_tolerance_objection(answer: Answer, certificate: Certificate, to
     if answer.multipliers is not None or certificate.integrality is not None or np.isfinite(certificate.bound):
         return ""
     tolerance_shift = tolerance * max(1.0, certificate.scale)
-    if tolerance_shift <= tol * abs(certificate.objective):
+    size = abs(certificate.objective)
+    if tolerance_shift <= tol * size:
         return ""
     return (
         f"nothing can be told from the solver's word: it gives no multipliers, its feasibility tolerance, {tolerance:g}, may "
-        f"move the objective by {tolerance_shift:.1e}, and that is {certificate.objective:.3g}: "
+        f"move the objective by {tolerance_shift:.1e}, and that is {size:.3g} in size: "
         "scale the data, or take a conic solver"
     )
 
@@ -224,7 +225,7 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
     slack = max(tol, 1e-6) * max(abs(objective), tol * certificate.scale) + certificate.error
     slack += certificate.undercut  # what the point's violations are worth
     if certificate.bound > objective + slack:
-        return f"contradiction: the bound {certificate.bound:.10g} lies above the objective {objective:.10g} of a feasible point"
+        return _exclusion("the bound", certificate.bound, objective)
     claimed = answer.bound
     if certificate.integrality is None and answer.status.stopped and not answer.proved:
         return ""  # multipliers of a run that was cut short are not feasible, and their objective bounds nothing
@@ -235,8 +236,13 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
     elif abs(objective) <= certificate.error:
         slack += max(tol * _ABSOLUTE, _LEAST) * certificate.scale
     if claimed is not None and np.isfinite(claimed) and claimed > objective + slack:
-        return f"contradiction: the solver's bound {claimed:.10g} lies above the objective {objective:.10g} of a feasible point"
+        return _exclusion("the solver's bound", claimed, objective)
     return ""
+
+
+def _exclusion(noun: str, bound: float, objective: float) -> str:
+    """Return the sentence on a bound above the objective of a feasible point, both of the form's minimisation."""
+    return f"contradiction: {noun} {bound:.10g} lies above the objective {objective:.10g} of a feasible point (both minimised)"
 
 
 def _proved_already(answer: Answer, certificate: Certificate, tol: float) -> bool:

@@ -35,15 +35,17 @@ class Verification:
     model, solver : str
         Names.
     checks : tuple of Check
-        Status, objective, primal residual, bound.
+        Status, objective, primal residual, bound; objective and bound in the model's own sense.
     objective, bound : Fraction or None
-        Exact values in the form's minimisation sense, if rational arithmetic was asked for; the bound is None if none follows.
+        Exact values in the model's own sense, if rational arithmetic was asked for; the bound is None if none follows.
     violations : mapping of label to float
         Violations in rational arithmetic: 0.0 is exact, other figures are rounded up. Empty without rational arithmetic.
     no_exact_bound_reason : str
         The reason to show if rational arithmetic gives no bound; empty without rational arithmetic.
     exact : bool
         Whether it was recomputed in rational arithmetic.
+    maximise : bool
+        The model's sense.
     """
 
     model: str
@@ -54,6 +56,7 @@ class Verification:
     bound: Fraction | None = None
     violations: dict[str, float] = field(default_factory=dict)
     no_exact_bound_reason: str = ""
+    maximise: bool = False
 
     @property
     def stands(self) -> bool:
@@ -62,8 +65,10 @@ class Verification:
 
     @property
     def gap(self) -> Fraction | None:
-        """Exact objective less exact bound; None without both."""
-        return None if self.objective is None or self.bound is None else self.objective - self.bound
+        """Exact objective less exact bound, of a maximum the bound less the objective; None without both."""
+        if self.objective is None or self.bound is None:
+            return None
+        return self.bound - self.objective if self.maximise else self.objective - self.bound
 
     def __str__(self) -> str:
         arithmetic = "in rational arithmetic" if self.exact else "in double precision"

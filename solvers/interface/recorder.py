@@ -95,7 +95,7 @@ class Recorder:
         self._start = time.perf_counter()
         self._rows: list[TraceRow] = []
         self._stride, self._seen, self._next_iteration = 1, 0, 0
-        self._shown = -np.inf
+        self._shown = 0.0  # a run that is shorter than the interval has its last row alone
         self._error: BaseException | None = None
         self.stopped = False
         self.last = TraceRow(0, -np.inf, float("nan"))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .errors import InputError
 from .files import write_text
 
 #: Colours that a dark page shows otherwise: ink, paper, greys, and the palette's two blues, which stay two.
@@ -158,7 +159,9 @@ class Picture:
         return self.svg
 
     def save(self, path: str | Path) -> Path:
-        """Write the SVG to a file and return its path."""
+        """Write the SVG to a file, whose name must end in .svg, and return its path; raise InputError for another ending."""
+        if Path(path).suffix.lower() != ".svg":
+            raise InputError(f"a picture is written as SVG; give {str(path)!r} the ending .svg", name="path", allowed=(".svg",))
         return write_text(path, self.svg)
 
     def __repr__(self) -> str:

@@ -8,20 +8,24 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, TextIO
 
 #: Seconds between two states in a file, which double from the first gap to the largest, and between two events.
-_FIRST_GAP, _LARGEST_GAP, _EVENT_GAP = 2.0, 60.0, 1.0
+_FIRST_GAP, _LARGEST_GAP, _EVENT_GAP = 2.0, 15.0, 1.0
+#: Seconds after which `show_while_waiting` shows its text, and between two of its states.
+_WAIT = 10.0
 
 
 class StatusLine:
     """The line of a terminal, notebook or log file that shows a run's progress.
 
     In a terminal (cut to its width) and in a notebook each text replaces the last one. In a file each text is a new line: states
-    at growing intervals, so that the log of a day stays short, and at most one event a second.
+    at growing intervals of at most some seconds, and at most one event a second. A line that stays is left out of a file where
+    it repeats the state above it.
 
     Parameters
     ----------
@@ -42,6 +46,7 @@ class StatusLine:
         self._output: Any = None
         self._next, self._gap = 0.0, _FIRST_GAP
         self._next_event, self._held = 0.0, ""
+        self._last_state = ""  # in a file, the state that was written last
 
     @property
     def stream(self) -> TextIO:
@@ -61,6 +66,7 @@ class StatusLine:
             self._write(f"\r{self._cut(text)}\x1b[K")
         elif time.monotonic() >= self._next:
             self._next, self._gap = time.monotonic() + self._gap, min(2.0 * self._gap, _LARGEST_GAP)
+            self._last_state = text
             self._write(text + "\n")
 
     def write_line(self, text: str) -> None:
@@ -68,7 +74,11 @@ class StatusLine:
         if self._in_notebook(text):
             self._output = None  # what follows is another line
             return
-        self._write(f"\r{self._cut(text)}\x1b[K\n" if self.is_terminal else text + "\n")
+        if self.is_terminal:
+            self._write(f"\r{self._cut(text)}\x1b[K\n")
+        elif text != self._last_state:
+            self._write(text + "\n")
+        self._last_state = ""
 
     def show_event(self, text: str) -> None:
         """Show one of many events: in a terminal in place of the last one, in a file at most one a second."""
@@ -126,3 +136,25 @@ def announce_compilations(enabled: bool = True) -> Iterator[None]:
         yield
     finally:
         StatusLine.stderr_is_read = before
+
+
+@contextmanager
+def show_while_waiting(text: str, enabled: bool = True) -> Iterator[None]:
+    """Show the text and the seconds so far every ten seconds while the block runs, if ``enabled``; short blocks show nothing."""
+    line, begin, done = StatusLine(), time.monotonic(), threading.Event()
+
+    def show() -> None:
+        while not done.wait(_WAIT):
+            line.show(f"{text}: {time.monotonic() - begin:.0f} s")
+
+    thread = threading.Thread(target=show, daemon=True)
+    if enabled:
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if enabled:
+            thread.join()
+            if time.monotonic() - begin >= _WAIT:
+                line.end()

@@ -32,7 +32,7 @@ ALLOWED = {
     "display": {"errors"},
     "status_line": {"display"},
     "late_method": set(),
-    "drawing": {"files"},
+    "drawing": {"errors", "files"},
     "models": {"models", *LEAVES},
     "instances": {"instances", *LEAVES},
     "solvers": {"solvers", "models", *LEAVES},

@@ -35,7 +35,8 @@ from ..solvers import (
     solve as run_solve,
     write_solution,
 )
-from ..solvers.certification.point_check import PointCheck, check_point
+from ..solvers.certification.point_check import check_point
+from ..solvers.certification.result import BoundKind
 from ..solvers.result_checks import recertify
 from . import NOT_SOLVED, SOLVED
 from .data_options import load_instance, model_from_arguments, refuse_options_of_data
@@ -338,7 +339,7 @@ def certify(args: argparse.Namespace) -> int:
         violations = [asdict(violation) for violation in check.violations]
         record |= {"feasible": check.feasible, "misses": violations, "stated_objective": check.stated_objective}
         record["unknown_variables"] = check.unknown_variables
-    parts = [] if check is None else [f"{check}{_stated_bound(result, check)}"]
+    parts = [] if check is None else [f"{check}{_bound_lines(result)}"]
     if check is None or _claims_more(result):
         parts += [str(result), str(verification)]
     print_answer(args, record, "\n\n".join(parts))
@@ -354,12 +355,14 @@ def _claims_more(result: Result) -> bool:
     return result.claim.status is not Status.INTERRUPTED or result.answer.bound is not None
 
 
-def _stated_bound(result: Result, check: PointCheck) -> str:
-    """Return the bound that the file states, as a line."""
-    bound = result.answer.bound
-    if bound is None:
-        return "\n  no bound is stated"
-    return f"\n  the file states the bound {-bound if check.sense == 'maximise' else bound:.12g}"
+def _bound_lines(result: Result) -> str:
+    """Return the best bound with its kind, and the bound that the file states if that is another one, as lines."""
+    bound, kind = result.best_bound
+    lines = [] if kind == BoundKind.NONE.value else [f"bound {result.in_own_sense(bound):.12g} ({kind})"]
+    stated_bound = result.answer.bound
+    if stated_bound is not None and not np.isclose(stated_bound, bound, rtol=1e-9, atol=1e-9):
+        lines.append(f"the file states the bound {result.in_own_sense(stated_bound):.12g}")
+    return "".join(f"\n  {line}" for line in lines or ["no bound is stated"])
 
 
 def prove(args: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from typing import TextIO
 
 from .. import __version__
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
-from ..status_line import announce_compilations
+from ..status_line import announce_compilations, show_while_waiting
 from . import NOT_SOLVED, SOLVED, WRONG_USE
 from .parsing import Command, CommandLine, print_message, show_warning, with_option_names
 
@@ -44,6 +44,8 @@ COMMANDS: dict[str, str] = {
     "book": "the open book of margins: instances with their best points and proved bounds; verify, run, submit",
     "proof-page": "write a page on which a reader's browser verifies a proof log of zero-one-bb",
 }
+#: The commands of many runs, which write lines of progress from their start on.
+WITH_PROGRESS = ("benchmark", "export", "report", "reproduce")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,7 +58,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     place = next((k for k, word in enumerate(words) if not word.startswith("-")), len(words))
-    arguments = parser("".join(words[place : place + 1]), words[place + 1 :]).parse_args(words)
+    command = "".join(words[place : place + 1])
+    has_progress = argv is None and command in WITH_PROGRESS and not {"--quiet", "--json"} & set(words)
+    with show_while_waiting("loading Python modules", has_progress):  # Python compiles them at the first start: up to a minute
+        line_parser = parser(command, words[place + 1 :])
+    arguments = line_parser.parse_args(words)
     if argv is not None:
         return _run(arguments)
 

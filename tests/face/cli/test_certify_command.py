@@ -138,3 +138,54 @@ def test_a_point_of_a_file_is_judged_as_it_is(capsys: Any, tmp_path: Path) -> No
         record = json.loads(out)
         assert (code == 0) is record["feasible"] is (name != "short")
         assert [(miss["name"], miss["amount"]) for miss in record["misses"]] == ([("demand[a]", 3.0)] if name == "short" else [])
+
+
+#: Maximise 3 x + 2 y subject to x + y = 4, x + 3 y <= 6, x <= 3: the optimum is 11 at (3, 1).
+PLAN = """NAME PLAN
+OBJSENSE
+    MAX
+ROWS
+ N profit
+ E BAL
+ L CAP
+COLUMNS
+    X1 profit 3 BAL 1
+    X1 CAP 1
+    X2 profit 2 BAL 1
+    X2 CAP 3
+RHS
+    RHS BAL 4 CAP 6
+BOUNDS
+ UP BND X1 3
+ENDATA
+"""
+#: Its optimum as SCIP writes it.
+PLAN_BY_SCIP = "solution status: optimal solution found\nobjective value: 11\nX1 3 (obj:3)\nX2 1 (obj:2)\n"
+
+
+def test_claims_about_a_maximum_are_in_its_own_sense(capsys: Any, tmp_path: Path) -> None:
+    program, solution = tmp_path / "plan.mps", tmp_path / "plan.sol"
+    program.write_text(PLAN, encoding="utf-8")
+    solution.write_text(PLAN_BY_SCIP, encoding="utf-8")
+    form = mo.read(program)
+    for exact in (False, True):
+        verification = mo.io.read_solution(form, solution).verify(form, exact=exact)
+        figures = {check.name: (check.claimed, check.recomputed) for check in verification.checks}
+        assert verification.stands and verification.maximise
+        for name, pair in figures.items():
+            assert pair == pytest.approx((11.0, 11.0), abs=1e-9) or name in ("status", "primal residual"), name
+    assert "bound above objective" in figures and verification.objective == 11
+    assert verification.bound is not None and verification.gap == verification.bound - 11 >= 0
+    code, out, _ = run(capsys, "certify", program, solution)
+    first, *others = out.split("\n\n")
+    assert code == 0 and "bound 11 (proved)" in first and "-11" not in out and len(others) == 2
+
+
+def test_an_objective_of_zero_has_no_sign_in_a_maximum(tmp_path: Path) -> None:
+    program = tmp_path / "zero.lp"
+    program.write_text("Maximize\n obj: x\nSubject To\n c: x + y >= 0\nBounds\n x <= 0\n y <= 0\nEnd\n", encoding="utf-8")
+    form = mo.read(program)
+    result = mo.solve(form, "highs")
+    numbers = (result.objective, result.bound, mo.proofs.check_point(form, result.values).objective)
+    numbers += (mo.certify(form, result.values).objective,)
+    assert [(abs(number) == 0.0, np.signbit(number)) for number in numbers] == [(True, False)] * 4

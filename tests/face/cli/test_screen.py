@@ -11,6 +11,9 @@ import pty
 import re
 import subprocess
 import sys
+import threading
+import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,8 @@ import marginopt as mo
 from marginopt.cli.main import main
 from marginopt.cli.parsing import show_warning, with_option_names
 from marginopt.cli.screen import print_tables, print_text
+from marginopt.solvers.interface.recorder import ProgressState, Recorder
+from marginopt.solvers.records import Options
 from marginopt.status_line import StatusLine
 
 
@@ -182,6 +187,54 @@ def test_a_status_line_fits_a_terminal_and_is_plain_in_a_file(monkeypatch: pytes
     assert len(shown) == 51 and max(map(len, shown)) < 40
     assert "\r" not in log.getvalue() and "\x1b" not in log.getvalue()
     assert log.getvalue().splitlines() == ["0 " + "x" * 100, "the end"]  # at once, then every few seconds
+
+
+def test_a_line_that_repeats_the_state_above_it_is_left_out_of_a_file() -> None:
+    log = io.StringIO()
+    line = StatusLine(log)
+    line.show("4 rows, 2 s")
+    line.write_line("4 rows, 2 s")
+    line.write_line("4 rows, 2 s")  # of another run
+    assert log.getvalue() == "4 rows, 2 s\n" * 2
+
+
+def test_states_in_a_file_are_a_few_seconds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    log = io.StringIO()
+    line = StatusLine(log)
+    for second in range(600):
+        now[0] = 100.0 + second
+        line.show(f"{second}")
+    seconds = [int(text) for text in log.getvalue().splitlines()]
+    gaps = [after - before for before, after in pairwise(seconds)]
+    assert gaps[0] == 2 and max(gaps) <= 15 and len(gaps) < 60
+
+
+def test_a_short_run_has_one_line_of_progress(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "perf_counter", lambda: 100.0)
+    recorder = Recorder("some", Options(progress=True))
+    recorder.start()
+    for objective in (2.0, 1.0):
+        recorder.record_progress(ProgressState(0, objective))
+    recorder.trace()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.split()[line.split().index("objective") + 1] == "1"
+
+
+def test_a_slow_start_says_what_it_waits_for(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*_: object) -> Any:
+        time.sleep(0.3)
+        raise SystemExit(0)
+
+    monkeypatch.setattr("marginopt.status_line._WAIT", 0.05)
+    monkeypatch.setattr("marginopt.cli.main.parser", slow)
+    for words, waits in ((["report"], True), (["report", "--quiet"], False), (["inspect"], False)):
+        monkeypatch.setattr(sys, "argv", ["marginopt", *words])
+        with pytest.raises(SystemExit):
+            main()
+        assert bool(capsys.readouterr().err) is waits
+    assert not any(thread.name.endswith("(show)") for thread in threading.enumerate())
 
 
 def test_a_dumb_terminal_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:

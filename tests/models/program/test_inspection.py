@@ -116,6 +116,10 @@ def test_only_what_is_out_of_scale_has_advice() -> None:
 )
 def test_the_picture_shows_every_non_zero_once(model: mo.Model, tmp_path: Path) -> None:
     picture = model.form.spy()
+    for name in ("spy.png", "spy"):
+        with pytest.raises(mo.errors.InputError) as error:
+            picture.save(tmp_path / name)
+        assert error.value.allowed == (".svg",) and not (tmp_path / name).exists()
     root = ET.fromstring(picture.save(tmp_path / "spy.svg").read_text(encoding="utf-8"))
     assert root.tag.endswith("svg")
     svg = "{http://www.w3.org/2000/svg}"

@@ -81,6 +81,7 @@ def test_a_file_is_told_by_its_content_and_the_exit_code_answers(
     files = {
         "hand": ("X1 3\nX2 1\n", "unknown", 0),
         "gurobi": ("# Solution for model x\n# Objective value = 20\nX1 3\nX2 4\n", "gurobi", 1),
+        "fractions": ("X1 9/3\nX2 2/2\n", "unknown", 0),
         "comment": ("# mine\nX1 3.00000000000001\nX2 1\n", "unknown", 0),
         "scip": ("solution status: optimal solution found\nobjective value: 11\nX1 3 (obj:3)\nX2 1 (obj:2)\n", "scip", 0),
     }
