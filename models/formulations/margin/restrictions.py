@@ -657,6 +657,8 @@ class Parity(_OfGroups):
         The group of each point, any names; or the name or the index of the column of X that holds it.
     epsilon : float
         ε ≥ 0.
+    shown : str
+        Printed name of the column of the groups; empty without one.
 
     Raises
     ------
@@ -696,6 +698,8 @@ class CountParity(_OfGroups):
         The group of each point, any names; or the name or the index of the column of X that holds it.
     epsilon : float
         ε ≥ 0.
+    shown : str
+        Printed name of the column of the groups; empty without one.
 
     Raises
     ------
