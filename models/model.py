@@ -134,6 +134,8 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     name: ClassVar[str]
     #: New names of parameters by their old ones, which work with a warning.
     renamed: ClassVar[Mapping[str, str]] = {}
+    #: How the model is stated by rows with M in place of indicator constraints, for messages; empty where it cannot be.
+    big_m_advice: ClassVar[str] = ""
     #: A sentence on the meaning of multipliers for each constraint, by label, and for ``bounds``. Labels that end in the number
     #: of a class stand without the number. Tests check every sentence.
     meanings: ClassVar[Mapping[str, str]] = {}

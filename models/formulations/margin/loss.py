@@ -483,6 +483,11 @@ class Loss(Part):
         """Return t where the loss is 1{m < t}; None where it is another."""
         return None
 
+    @property
+    def switch_cost(self) -> float:
+        """Return the least loss of a point whose switch (`AssemblyContext.big_m`) is turned off, for a weight of 1; by default 0."""
+        return 0.0
+
     def saturation(self) -> float:
         """Return a t such that the loss is linear on argument ≤ -t and on argument ≥ t; infinite if there is none."""
         return float("inf")
