@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeVar
 import numpy as np
 
 from ...data_names import LABELS_OF_X
-from ...errors import InputError, count_text
+from ...errors import count_text
 from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_vector, entry_count
 from ..digest import identity_rule
 from ..program.form import StandardForm

@@ -58,7 +58,8 @@ class ZeroOneSVM(MarginViolationModel):
         "free" needs a first column of ones.
     encoding : {"auto", "bigm", "indicator", "strengthened"}
         How z_i = 0 ⇒ u_i ≥ 1 is stated: rows with M_i, Conic (3), for "auto" indicators where no M is known; indicators,
-        (5a)-(5b); or the mixed-integer second-order cone program of `models.formulations.zero_one_encodings`. All have the same optimum.
+        (5a)-(5b); or the mixed-integer second-order cone program of `models.formulations.zero_one_encodings`.
+        All have the same optimum.
     gamma : array_like (n,), optional
         γ ≥ 0 with I - Σ γ_i x_i x_i' ≻ 0, for the strengthened encoding; `relaxations.strengthen` finds the best one, γ*.
     rows : {"bigm", "cone"}

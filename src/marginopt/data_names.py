@@ -122,13 +122,16 @@ class DataNames:
         return self.classes[int(code > 0.0) if len(self.classes) == 2 else int(code)]
 
     @property
+    def class_note(self) -> str:
+        """The sentence that says which class has which code; empty without names."""
+        if len(self.classes) == 2:
+            return f"class +1 is {self.classes[1]!r}, class -1 is {self.classes[0]!r}"
+        return "classes: " + ", ".join(f"{k} is {name!r}" for k, name in enumerate(self.classes)) if self.classes else ""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for printed models: which class has which code, and the names of the features."""
-        notes = []
-        if len(self.classes) == 2:
-            notes.append(f"class +1 is {self.classes[1]!r}, class -1 is {self.classes[0]!r}")
-        elif self.classes:
-            notes.append("classes: " + ", ".join(f"{k} is {name!r}" for k, name in enumerate(self.classes)))
+        notes = [self.class_note] if self.classes else []
         if self.features:
             shown, omitted = ", ".join(self.features[:12]), len(self.features) - 12
             notes.append(f"features: {shown}" + (f" and {omitted} more" if omitted > 0 else ""))

@@ -485,7 +485,7 @@ class Loss(Part):
 
     @property
     def switch_cost(self) -> float:
-        """Return the least loss of a point whose switch (`AssemblyContext.big_m`) is turned off, for a weight of 1; by default 0."""
+        """Return the least loss of a point, by default 0, if its switch (`AssemblyContext.big_m`) is turned off."""
         return 0.0
 
     def saturation(self) -> float:
