@@ -1,7 +1,7 @@
 """Relaxations of the 0-1 loss and of other models, presolve by their bounds, heuristics, loss functions, and the gap report."""
 
 from ..extensions import make_package_callable
-from ..geometric_mean import shifted_geometric_mean
+from ..solvers.geometric_mean import shifted_geometric_mean
 from .bounds.big_m import BigM, Hinge
 from .bounds.conic import Combined, CombinedRelaxation, Conic, KernelConic
 from .bounds.form_relaxations import Continuous, Moments, Products

@@ -12,10 +12,10 @@ import numpy as np
 from ..display import Display, Displayable, Tabular, column_lines
 from ..drawing import colour_of, dash_of, new_axes
 from ..errors import InputError, MarginoptError, SolverError
-from ..geometric_mean import NODES_SHIFT, SECONDS_SHIFT, shifted_geometric_mean
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
+from .geometric_mean import NODES_SHIFT, SECONDS_SHIFT, shifted_geometric_mean
 from .interface.native_options import near_misses
 from .parallel import Cluster, Executor, choose_executor, completed_results
 from .records import COMMON_OPTIONS, Options
@@ -240,7 +240,7 @@ class Comparisons(Mapping[str, Comparison], Displayable, Tabular):
 
     @property
     def _counts_nodes(self) -> bool:
-        """Whether every result has a number of nodes."""
+        """True if every result has a number of nodes."""
         results = [result for table in self.tables.values() for result in table.results.values()]
         return bool(results) and all(result.nodes is not None for result in results)
 

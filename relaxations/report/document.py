@@ -12,8 +12,8 @@ import numpy as np
 
 from ...drawing import Picture
 from ...errors import count_text
-from ...geometric_mean import SECONDS_SHIFT, shifted_geometric_mean
 from ...solvers.certification.result import BoundKind
+from ...solvers.geometric_mean import SECONDS_SHIFT, shifted_geometric_mean
 from .matrix import Matrix
 from .means import SHORTEST_TIME, exact_ratios, seconds_to_proof
 from .pictures import report_pictures

@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 
 from ...errors import InputError
-from ...geometric_mean import NODES_SHIFT, SECONDS_SHIFT, shifted_geometric_mean
 from ...models.arrays import FloatArray
+from ...solvers.geometric_mean import NODES_SHIFT, SECONDS_SHIFT, shifted_geometric_mean
 from ...solvers.records import Status
 from ..relaxation_result import AGREEMENT_TOLERANCE
 from .cells import CellKey, ExactCell, InstanceCell

@@ -27,7 +27,7 @@ from ...drawing import (
     set_log_ticks,
     svg_of,
 )
-from ...geometric_mean import SECONDS_SHIFT, shifted_geometric_mean
+from ...solvers.geometric_mean import SECONDS_SHIFT, shifted_geometric_mean
 from ..losses import draw_losses
 from .cells import CellKey, ExactCell, InstanceCell, RelaxationCell, problem_label
 from .means import (

@@ -318,11 +318,11 @@ class Margin(Model):
     @property
     def big_m_argument(self) -> str:
         """Return why M is valid, in words."""
-        given = self.given_big_m
-        values = self.activity_bounds[1] if given is None else given
+        constants = self.given_big_m
+        values = self.activity_bounds[1] if constants is None else constants
         low, high = f"{values.min(initial=np.inf):.4g}", f"{values.max(initial=0.0):.4g}"
         interval = f"each {low}" if low == high else f"between {low} and {high}"
-        if given is not None:
+        if constants is not None:
             return f"M given by the user (unproven), {interval}"
         level = self._level(*self.coefficient_bounds)
         reason = "" if level is None else f", whose objective is at most UB = {level:.6g}"

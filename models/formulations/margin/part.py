@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,8 @@ from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, Points, plain_fields
 from ...statement import Line
 from .assembly import Affine, Assembly
+
+V = TypeVar("V")
 
 
 class Part(ABC):  # noqa: B024 - its kinds have abstract methods
@@ -193,7 +195,7 @@ def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str
     return places
 
 
-def by_column(values: Mapping[int | str, Any], names: DataNames, p: int, name: str) -> dict[int, Any]:
+def by_column(values: Mapping[int | str, V], names: DataNames, p: int, name: str) -> dict[int | str, V]:
     """Return values of coefficients by their indices; the name of a column of words stands for all its indicators.
 
     The parameters and errors are those of `column_places`.
@@ -353,7 +355,7 @@ class Signs(Domain):
             return self
         signs = [0] * X.shape[1]
         for place, sign in by_column(self.signs, names, len(signs), "signs").items():
-            signs[place] = sign
+            signs[int(place)] = sign
         return type(self)(tuple(signs))
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:

@@ -267,7 +267,7 @@ class Fixed(Restriction):
     def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
         """Return the restriction with indices in place of names, and the names to print."""
         values = by_column(self.coefficients, names, X.shape[1], "coefficients")
-        return type(self)(values, tuple(names.features[j] for j in values) if names.features else ())
+        return type(self)(values, tuple(names.features[int(j)] for j in values) if names.features else ())
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the indices."""

@@ -14,7 +14,6 @@ from typing import Any
 from .. import __version__
 from ..errors import InputError, MarginoptError, count_text
 from ..files import write_text, write_texts
-from ..geometric_mean import NODES_SHIFT, SECONDS_SHIFT, shifted_geometric_mean
 from ..models import Model, StandardForm
 from ..models.digest import fingerprint
 from ..models.export.file_formats import file_formats, format_of, write_form
@@ -23,6 +22,7 @@ from ..models.program.cones import Feature
 from ..performance import PerformanceProfile, performance_profile
 from ..solvers import compare, solve
 from ..solvers.compare import Comparison
+from ..solvers.geometric_mean import NODES_SHIFT, SECONDS_SHIFT, shifted_geometric_mean
 from ..solvers.registry import resolve_solver
 from ..solvers.solve import solver_errors
 from ..status_line import StatusLine

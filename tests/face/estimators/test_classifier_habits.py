@@ -36,7 +36,8 @@ def test_conic_cross_validation_is_a_loop_over_fits() -> None:
 @pytest.mark.parametrize("kind", ["HingeSVC", "ZeroOneSVC", "RampSVC", "SparseSVC", "MarginClassifier", "HingeSVCCV"])
 def test_the_model_of_a_fit_has_the_names_of_features_and_classes(kind: str) -> None:
     pd = pytest.importorskip("pandas")
-    frame, labels = pd.DataFrame(X2, columns=[f"x {j}" for j in range(X2.shape[1])]), np.where(np.max(Y2) == Y2, "yes", "no")
+    frame = pd.DataFrame(X2, columns=[f"x {j}" for j in range(X2.shape[1])])
+    labels = np.array(["no", "yes"])[np.unique(Y2, return_inverse=True)[1]]
     fitted = getattr(mo.estimators, kind)().fit(frame, labels)
     assert fitted.problem_.class_names == ("no", "yes")
     assert fitted.problem_.feature_names == ("intercept", *frame.columns)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .errors import InputError
+from ..errors import InputError
 
 #: Shifts of geometric means of seconds and of nodes, as is usual in benchmarks of mixed-integer solvers.
 SECONDS_SHIFT, NODES_SHIFT = 1.0, 10.0
