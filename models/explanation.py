@@ -214,6 +214,10 @@ class Explainable(Protocol):
     def point_names(self) -> tuple[str, ...]:
         """Return the names of the rows of X; none where they have none."""
 
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Return the names of the classes in the order of their codes; none where the data have none."""
+
     def at_solution(self, optimised: Mapping[str, Any]) -> Explainable:
         """Return the model at the parameters that the solver optimised, by name."""
 
@@ -356,6 +360,7 @@ def explain(model: Explainable, result: Solution) -> Explanation:
     form = _form(solved_model, result.values)
     x = None if form is None else form.join(result.values)
     points = _with_names(solved_model.explain_points(result.values, result.multipliers), model.point_names)
+    points = _with_class_names(points, model.class_names)
     title = f"{model.name}: explanation of the solution"
     if form is None or x is None:
         appraisal = solved_model.appraise(result.values, result.multipliers)
@@ -372,6 +377,14 @@ def _with_names(explanation: PointExplanation, names: Sequence[str]) -> PointExp
     if not names or len(names) != len(explanation.points):
         return explanation
     return replace(explanation, points=tuple(replace(p, name=names[p.index]) for p in explanation.points))
+
+
+def _with_class_names(explanation: PointExplanation, names: Sequence[str]) -> PointExplanation:
+    """Return the explanation with the names of two classes in place of the labels -1 and +1."""
+    if len(names) != 2:
+        return explanation
+    labels: dict[float | str, str] = dict(zip((-1.0, 1.0), names, strict=True))
+    return replace(explanation, points=tuple(replace(p, label=labels.get(p.label, p.label)) for p in explanation.points))
 
 
 def _coefficients(model: Explainable, values: Mapping[str, FloatArray]) -> dict[str, float]:

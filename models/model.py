@@ -4,6 +4,7 @@ exported.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import os
 from abc import ABC, ABCMeta, abstractmethod
@@ -134,9 +135,18 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     name: ClassVar[str]
     #: New names of parameters by their old ones, which work with a warning.
     renamed: ClassVar[Mapping[str, str]] = {}
+    #: How the model is stated by rows with M in place of indicator constraints, for messages; empty where it cannot be.
+    big_m_advice: ClassVar[str] = ""
     #: A sentence on the meaning of multipliers for each constraint, by label, and for ``bounds``. Labels that end in the number
     #: of a class stand without the number. Tests check every sentence.
     meanings: ClassVar[Mapping[str, str]] = {}
+
+    def with_data_names(self, names: DataNames) -> Self:
+        """Return the same model with these names of features, classes and points; its form is compiled anew."""
+        named = copy.copy(self)
+        vars(named).pop("form", None)
+        object.__setattr__(named, "data_names", names)
+        return named
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Have the formulation's own `predict` and `decision_function` refuse what is no point."""

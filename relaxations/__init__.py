@@ -1,6 +1,7 @@
 """Relaxations of the 0-1 loss and of other models, presolve by their bounds, heuristics, loss functions, and the gap report."""
 
 from ..extensions import make_package_callable
+from ..solvers.geometric_mean import shifted_geometric_mean
 from .bounds.big_m import BigM, Hinge
 from .bounds.conic import Combined, CombinedRelaxation, Conic, KernelConic
 from .bounds.form_relaxations import Continuous, Moments, Products
@@ -15,7 +16,7 @@ from .registry import RelaxationTable, default_relaxations, get_relaxation, rela
 from .relaxation_result import RelaxationResult, relax
 from .report.cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
 from .report.default_instances import default_report_instances, strongest_features
-from .report.means import fraction_within, performance_ratios, shifted_geometric_mean
+from .report.means import fraction_within, performance_ratios
 from .report.report import GapReport, gap_report, model_gaps
 from .report.report_data import Interval, ReportRow
 from .report.runner import CellStore, Progress, Runner, digest

@@ -187,7 +187,11 @@ class Fixing(Reduction[StandardForm]):
     def lift(self, model: ZeroOneSVM, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """Return the smaller of UB and the Lagrangian bound, with fixed z, by multipliers of the big-M rows (``margin``)."""
         # another encoding has other rows, and its multipliers of ``margin`` are taken for those of the big-M form
-        form = target if model.encoding == "bigm" else self.apply(replace_fields(model, encoding="bigm", gamma=None, rows="bigm"))
+        form = (
+            target
+            if model.encoding in ("auto", "bigm")
+            else self.apply(replace_fields(model, encoding="bigm", gamma=None, rows="bigm"))
+        )
         alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
         value = min(self.upper_bound, dual_bound_value(form, None, {"margin": alpha}))
         return LiftedDual(

@@ -15,6 +15,7 @@ from ..errors import InputError, MarginoptError, SolverError
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
+from .geometric_mean import NODES_SHIFT, SECONDS_SHIFT, shifted_geometric_mean
 from .interface.native_options import near_misses
 from .parallel import Cluster, Executor, choose_executor, completed_results
 from .records import COMMON_OPTIONS, Options
@@ -234,11 +235,27 @@ class Comparisons(Mapping[str, Comparison], Displayable, Tabular):
             of_solver = [t.results[solver] for t in self.tables.values() if solver in t.results]
             seconds = [r.solve_seconds for r in of_solver if r.conclusive]
             counts.append(f"{len(seconds)} of {len(self)}")
-            means.append(f"{np.expm1(np.log1p(seconds).mean()):.3g}" if seconds else "-")
-        return [*cells, counts, means]
+            means.append(f"{shifted_geometric_mean(seconds, SECONDS_SHIFT):.3g}" if seconds else "-")
+        return [*cells, counts, means, *([self._mean_nodes()] if self._counts_nodes else [])]
+
+    @property
+    def _counts_nodes(self) -> bool:
+        """True if every result has a number of nodes."""
+        results = [result for table in self.tables.values() for result in table.results.values()]
+        return bool(results) and all(result.nodes is not None for result in results)
+
+    def _mean_nodes(self) -> list[str]:
+        """Return the row of the mean nodes of each solver on the models that it solved."""
+        row = ["mean nodes"]
+        for solver in self.solvers:
+            of_solver = [t.results[solver] for t in self.tables.values() if solver in t.results]
+            nodes = [r.nodes or 0 for r in of_solver if r.conclusive]
+            row.append(f"{shifted_geometric_mean(nodes, NODES_SHIFT):.4g}" if nodes else "-")
+        return row
 
     def __str__(self) -> str:
-        lines = ["seconds of the solved models; means are geometric, shifted by 1 s"]
+        nodes = f" and {NODES_SHIFT:g} nodes" if self._counts_nodes else ""
+        lines = [f"seconds of the solved models; means are geometric, shifted by {SECONDS_SHIFT:g} s{nodes}"]
         return "\n".join([*lines, *column_lines([["model", *self.solvers], *self._cells()]), *self.notes])
 
     @property

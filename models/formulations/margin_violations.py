@@ -61,6 +61,11 @@ class ZeroOneBudget:
     penalised: BoolArray
 
 
+#: Why the κ form has no big-M rows without a feasible point, and the remedies.
+NO_BIG_M = (
+    "no valid big-M is known in the κ form without a feasible point: give upper_bound= or incumbent= (the w of "
+    "solve(model, 'zero-one-bb')), big_m=, or encoding='indicator'"
+)
 #: Relative distance within which κn counts as a whole number: 0.29 · 100 is below 29 in floating point.
 _WHOLE = 1e-9
 
@@ -134,12 +139,17 @@ class ViolationCosts:
         return f"kappa = {self.kappa:g}, at most {count_text(self.max_violations, 'violation')}"
 
 
+def encoding_identity(encoding: str) -> Mapping[str, str]:
+    """Return the entry of ``encoding`` in digests: "auto" is "bigm", the default of stored files."""
+    return {"encoding": "bigm" if encoding == "auto" else encoding}
+
+
 def margin_parameters(intercept: str) -> tuple[Parameter, ...]:
     """Return the command-line parameters of both `ZeroOneSVM` and `RampSVM`; ``intercept`` is the default of that parameter."""
     return (
         Parameter("big_m", "big-M, a number; auto: valid ones from the data", default="auto", words=("auto",)),
         Parameter("intercept", "whether the intercept is part of the norm", str, intercept, ("penalised", "free")),
-        Parameter("encoding", "rows with M, or indicator constraints", str, "bigm", ("bigm", "indicator")),
+        Parameter("encoding", "rows with M, or indicator constraints", str, "auto", ("auto", "bigm", "indicator")),
     )
 
 
@@ -165,6 +175,8 @@ class MarginViolationModel(Model):
     big_m: BigM
     upper_bound: float | None
     intercept: Literal["penalised", "free"]
+
+    big_m_advice = "encoding='bigm' with big_m=, upper_bound= or incumbent= states rows with M instead"
 
     def _check_margins(self, X: Points) -> None:
         """Check and set the fields that both formulations have; ``X`` are the rows that w multiplies."""
@@ -269,10 +281,7 @@ class MarginViolationModel(Model):
         if self.given_big_m is not None:
             return as_vector(self.given_big_m, n, "big_m")
         if not np.isfinite(self.incumbent_value):
-            raise UnsupportedModelError(
-                "no valid big-M is known in the κ form without a feasible point: give upper_bound= or incumbent= (the w of "
-                "solve(model, 'zero-one-bb')), big_m=, or encoding='indicator'"
-            )
+            raise UnsupportedModelError(NO_BIG_M)
         reach = np.sqrt(np.maximum(np.full(n, self.incumbent_value) - self.cost.point_costs, 0.0))
         valid = 1.0 + self._penalised_norms * reach
         return np.asarray(valid + self.intercept_bound if self.free else valid)

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeVar
 import numpy as np
 
 from ...data_names import LABELS_OF_X
-from ...errors import InputError, count_text
+from ...errors import count_text
 from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_vector, entry_count
 from ..digest import identity_rule
 from ..program.form import StandardForm
@@ -18,8 +18,8 @@ from ..record import DataKind, FormulationInfo, Parameter, always
 from ..statement import Line, Statement, lam_sum_line, lam_text, plus
 from .features import linear_summary, warn_about_features
 from .margin.margin_losses import Ramp
-from .margin.model import Margin
-from .margin_violations import MarginViolationModel, ViolationCosts, margin_parameters
+from .margin.model import Margin, check_encoding_name
+from .margin_violations import MarginViolationModel, ViolationCosts, encoding_identity, margin_parameters
 
 V = TypeVar("V")
 
@@ -48,7 +48,7 @@ class RampSVM(MarginViolationModel):
         Objective of a known feasible point; it tightens M.
     intercept : {"free", "penalised"}
         Whether the first column's weight is left out of the norm (as Brooks does; X then needs a first column of ones) or not.
-    encoding : {"bigm", "indicator"}
+    encoding : {"auto", "bigm", "indicator"}
         Rows u_i ≥ 1 - ξ_i - M_i z_i, or indicator constraints z_i = 0 ⇒ u_i ≥ 1 - ξ_i.
 
     Notes
@@ -74,7 +74,7 @@ class RampSVM(MarginViolationModel):
     big_m: BigM = field(default="auto", metadata={"identity": identity_rule("M", "auto", {"M": None})})
     upper_bound: float | None = None
     intercept: Literal["free", "penalised"] = "free"
-    encoding: Literal["bigm", "indicator"] = "bigm"
+    encoding: Literal["auto", "bigm", "indicator"] = field(default="auto", metadata={"identity": encoding_identity})
 
     name = "RampSVM"
     #: New names of parameters by their old ones.
@@ -88,8 +88,7 @@ class RampSVM(MarginViolationModel):
         X = as_points(self.X)
         self._check_margins(X)
         object.__setattr__(self, "lam", as_costs(self.lam, X.shape[0], "lam", zero=False))
-        if self.encoding not in ("bigm", "indicator"):
-            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
+        check_encoding_name(self.encoding)
         warn_about_features(X)
 
     @cached_property
@@ -108,7 +107,7 @@ class RampSVM(MarginViolationModel):
     @property
     def uses_big_m(self) -> bool:
         """Return whether the form has big-M rows: unless indicators stand in their place."""
-        return self.encoding == "bigm"
+        return self.encoding != "indicator"
 
     @property
     def incumbent_source(self) -> str:
@@ -180,7 +179,7 @@ class RampSVM(MarginViolationModel):
         if self.encoding == "indicator":
             margin = Line("z_i = 0  =>  y_i x_i'w >= 1 - xi_i", r"z_i=0 \Rightarrow y_i x_i^\top w \ge 1-\xi_i", "margin")
         return Statement(
-            title=f"Ramp-loss SVM, {'big-M' if self.encoding == 'bigm' else 'indicators'}",
+            title=f"Ramp-loss SVM, {'big-M' if self.uses_big_m else 'indicators'}",
             problem_class="mixed-integer convex QP",
             sense="minimise",
             variables=Line("w, xi, z", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n,\ z\in\{0,1\}^n"),
@@ -191,7 +190,7 @@ class RampSVM(MarginViolationModel):
                 Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
             ),
             sizes=f"n = {count_text(n, 'point')}, p = {count_text(p, 'feature')} (a constant one included), {lam_text(self.lam)}",
-            notes=((self.big_m_argument,) if self.encoding == "bigm" else ())
+            notes=((self.big_m_argument,) if self.uses_big_m else ())
             + ("loss min((1 - u)_+, 2): this ramp reaches 2, that of Conic's Figure 1 reaches 1",),
             source="Brooks: Support vector machines with the ramp loss and the hard margin loss, 2011 (half of it with lam = 2C)",
         )

@@ -22,13 +22,13 @@ from .features import KernelFeatures, kernel_features_of, linear_summary, warn_a
 from .margin.exact_evaluation import cheaper_point
 from .margin.margin_losses import ZeroOne
 from .margin.model import Margin
-from .margin_violations import MarginViolationModel, ViolationCosts, ZeroOneBudget, margin_parameters
+from .margin_violations import NO_BIG_M, MarginViolationModel, ViolationCosts, ZeroOneBudget, encoding_identity, margin_parameters
 from .zero_one_encodings import BigMRows, Indicators, MarginEncoding, Strengthened, check_encoding
 
 V = TypeVar("V")
 
 #: Names of the encodings of z_i = 0 ⇒ u_i ≥ 1 (`models.formulations.zero_one_encodings`).
-Encoding: TypeAlias = Literal["bigm", "indicator", "strengthened"]
+Encoding: TypeAlias = Literal["auto", "bigm", "indicator", "strengthened"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,9 +56,10 @@ class ZeroOneSVM(MarginViolationModel):
     intercept : {"penalised", "free"}
         Whether the constant column's weight is part of ||w||² (Conic) or not (Brooks, 2011; ½||w||² + C Σz with λ = 2C).
         "free" needs a first column of ones.
-    encoding : {"bigm", "indicator", "strengthened"}
-        How z_i = 0 ⇒ u_i ≥ 1 is stated: rows with M_i, Conic (3), or indicators where no M is known; indicators, (5a)-(5b); or
-        the mixed-integer second-order cone program of `models.formulations.zero_one_encodings`. All have the same optimum.
+    encoding : {"auto", "bigm", "indicator", "strengthened"}
+        How z_i = 0 ⇒ u_i ≥ 1 is stated: rows with M_i, Conic (3), for "auto" indicators where no M is known; indicators,
+        (5a)-(5b); or the mixed-integer second-order cone program of `models.formulations.zero_one_encodings`.
+        All have the same optimum.
     gamma : array_like (n,), optional
         γ ≥ 0 with I - Σ γ_i x_i x_i' ≻ 0, for the strengthened encoding; `relaxations.strengthen` finds the best one, γ*.
     rows : {"bigm", "cone"}
@@ -69,7 +70,7 @@ class ZeroOneSVM(MarginViolationModel):
     kappa : float, optional
         κ in [0, 1]: the cardinality form, at most ⌊κn⌋ margins violated and no λ, as in `ConicSVM`. It can be infeasible. M
         follows from a known feasible point (``upper_bound`` or ``incumbent``); without one and without ``big_m`` the form has
-        indicators. "zero-one-bb" needs neither.
+        indicators, unless ``encoding`` is "bigm". "zero-one-bb" needs neither.
     kernel : Kernel, optional
         Conic (23)-(24): the same problem over the points' images, in coordinates of their span (`models.kernels.feature_map`)
         after a one for the intercept, which makes k + 1 of the kernel where it is penalised. The field ``X`` holds these
@@ -102,7 +103,7 @@ class ZeroOneSVM(MarginViolationModel):
     big_m: BigM = field(default="auto", metadata={"identity": identity_rule("M", "auto", {"M": None})})
     upper_bound: float | None = None
     intercept: Literal["penalised", "free"] = "penalised"
-    encoding: Encoding = "bigm"
+    encoding: Encoding = field(default="auto", metadata={"identity": encoding_identity})
     gamma: FloatArray | None = None
     rows: Literal["bigm", "cone"] = "bigm"
     incumbent: FloatArray | None = None
@@ -126,6 +127,8 @@ class ZeroOneSVM(MarginViolationModel):
         self._check_cost(X.shape[0])
         if self.incumbent is not None:
             object.__setattr__(self, "incumbent", as_vector(np.atleast_1d(self.incumbent), X.shape[1], "incumbent"))
+        if self.encoding == "bigm" and not self._knows_big_m:
+            raise InputError(f"encoding='bigm': {NO_BIG_M}", name="encoding")
         gamma = check_encoding(self.encoding, self.rows, self.gamma, self.free, lambda: self.signed)
         object.__setattr__(self, "gamma", gamma)
         if self.kernel is None:
@@ -183,8 +186,12 @@ class ZeroOneSVM(MarginViolationModel):
         """Return the encoding of z_i = 0 ⇒ u_i ≥ 1; indicators replace big-M rows if no M is known."""
         if self.gamma is not None:
             return Strengthened(self.gamma, self.rows)
-        unknown = isinstance(self.big_m, str) and not np.isfinite(self.incumbent_value)
-        return Indicators() if self.encoding == "indicator" or unknown else BigMRows()
+        return Indicators() if self.encoding == "indicator" or not self._knows_big_m else BigMRows()
+
+    @property
+    def _knows_big_m(self) -> bool:
+        """Return whether M is given, or follows from a known feasible point."""
+        return self.given_big_m is not None or bool(np.isfinite(self.incumbent_value))
 
     @property
     def incumbent_source(self) -> str:

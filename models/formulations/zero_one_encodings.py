@@ -36,7 +36,7 @@ from ..statement import Line
 from .margin.assembly import Assembly
 from .margin.conic_losses import require_perspectives
 from .margin.margin_losses import ZeroOne
-from .margin.model import Margin
+from .margin.model import Margin, check_encoding_name
 from .margin_violations import MarginViolationModel
 
 
@@ -336,8 +336,7 @@ def check_encoding(encoding: str, rows: str, gamma: object, free: bool, signed: 
 
     ``signed`` returns the signed rows, which are read with the strengthened encoding alone.
     """
-    if encoding not in ("bigm", "indicator", "strengthened"):
-        raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}", name="encoding")
+    check_encoding_name(encoding, ("strengthened",))
     if rows not in ("bigm", "cone"):
         raise InputError(f"rows must be 'bigm' or 'cone'; it is {rows!r}", name="rows")
     if (gamma is None) == (encoding == "strengthened"):

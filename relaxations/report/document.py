@@ -13,8 +13,9 @@ import numpy as np
 from ...drawing import Picture
 from ...errors import count_text
 from ...solvers.certification.result import BoundKind
+from ...solvers.geometric_mean import SECONDS_SHIFT, shifted_geometric_mean
 from .matrix import Matrix
-from .means import SECONDS_SHIFT, SHORTEST_TIME, exact_ratios, seconds_to_proof, shifted_geometric_mean
+from .means import SHORTEST_TIME, exact_ratios, seconds_to_proof
 from .pictures import report_pictures
 from .report_data import EXACT, Interval, ReportData, ReportRow
 from .tables import Table, report_tables

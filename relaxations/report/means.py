@@ -15,13 +15,12 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
+from ...solvers.geometric_mean import NODES_SHIFT, SECONDS_SHIFT, shifted_geometric_mean
 from ...solvers.records import Status
 from ..relaxation_result import AGREEMENT_TOLERANCE
 from .cells import CellKey, ExactCell, InstanceCell
 from .report_data import EXACT, ReportData, family_name, parameter_value, remaining_gap, root_gap
 
-#: Shifts of geometric means of seconds and of nodes, as is usual in benchmarks of mixed-integer solvers.
-SECONDS_SHIFT, NODES_SHIFT = 1.0, 10.0
 #: Seconds that shorter times are raised to: ratios of shorter ones say nothing.
 SHORTEST_TIME = 0.01
 #: Relative gaps at which runs are counted.
@@ -36,33 +35,6 @@ VIRTUAL_BEST = "virtual best"
 _Group: TypeAlias = tuple[str, float | None]
 #: A problem of a comparison: the instance, λ and the solver's seed.
 _SeededProblem: TypeAlias = tuple[CellKey, int]
-
-
-def shifted_geometric_mean(values: Sequence[float] | FloatArray, shift: float) -> float:
-    """Return exp(mean(log(v + s))) - s: a mean in which neither the largest nor the smallest values decide.
-
-    Parameters
-    ----------
-    values : sequence of float
-        Numbers above -s, such as seconds or nodes.
-    shift : float
-        s > 0.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-        No values, or one with v + s ≤ 0.
-    """
-    shifted = np.asarray(values, dtype=np.float64) + shift
-    if shifted.size == 0 or not (shifted > 0.0).all():
-        raise InputError(
-            f"a shifted geometric mean needs values above {-shift:g}, one at least; they are {list(values)}", name="values"
-        )
-    return float(np.exp(np.log(shifted).mean()) - shift)
 
 
 def performance_ratios(times: Mapping[str, Sequence[float] | FloatArray]) -> dict[str, FloatArray]:

@@ -27,16 +27,15 @@ from ...drawing import (
     set_log_ticks,
     svg_of,
 )
+from ...solvers.geometric_mean import SECONDS_SHIFT, shifted_geometric_mean
 from ..losses import draw_losses
 from .cells import CellKey, ExactCell, InstanceCell, RelaxationCell, problem_label
 from .means import (
-    SECONDS_SHIFT,
     VIRTUAL_BEST,
     exact_ratios,
     fraction_within,
     primal_dual_integral,
     seconds_to_proof,
-    shifted_geometric_mean,
 )
 from .report_data import SWEPT_PARAMETERS, ReportData, display_name, family_name, gap, name_without, parameter_value
 

@@ -351,17 +351,28 @@ _MEANS = ("relaxation-means", "exact-means")
 
 def report_text(report: ReportData, tables: Sequence[Table]) -> str:
     """Return the contradictions and the tables of a report in plain text, with the columns of `Column.in_text`."""
-    single = len({family_name(c) for c in report.instances}) == len(report.instances)
     parts = (
         ["\n".join(["Claims that contradict each other", *map(sanitise, report.contradictions)])] if report.contradictions else []
     )
+    return "\n\n".join([*parts, *_table_texts(report, tables)])
+
+
+def means_text(report: ReportData, tables: Sequence[Table]) -> str:
+    """Return the tables of means over instances in plain text; empty where no family has two instances."""
+    return "\n\n".join(_table_texts(report, [table for table in tables if table.name in _MEANS]))
+
+
+def _table_texts(report: ReportData, tables: Sequence[Table]) -> list[str]:
+    """Return the text of each table that has rows, without means over one instance."""
+    single = len({family_name(c) for c in report.instances}) == len(report.instances)
+    parts = []
     for table in tables:
         columns = [c for c in table.columns if c.in_text]
         if columns and table.rows and not (single and table.name in _MEANS):
             cells = ([_one_line(shown_text(c, row)) for c in columns] for row in table.rows)
             notes = [f"- {_one_line(text)}" for text in long_texts(columns, table.rows)]
             parts.append("\n".join([table.title, *column_lines([[c.title for c in columns], *cells]), *notes]))
-    return "\n\n".join(parts)
+    return parts
 
 
 def _one_line(text: str) -> str:

@@ -151,9 +151,9 @@ class Algorithm(Solver, Generic[V, S]):
 
         ``kept_model``, what a solver keeps between the solves of a path, is for subclasses. An algorithm that does not read
         ``options.iteration_limit`` is stopped after the first ``advance`` that reaches it. The time limit counts from the start
-        of ``init``, after `load` has loaded compiled code (or compiled it, once for a machine); code that is compiled later in
-        the run counts. The point is that of ``answer`` after the last completed ``advance``, or after ``init`` if the callback
-        stops the run before. There is no point if none was found, or if numbers overflow (status FAILED).
+        of ``init``, after `load` has loaded compiled code (or compiled it, once for a machine); seconds in which the run loads or
+        compiles more code do not count. The point is that of ``answer`` after the last completed ``advance``, or after ``init``
+        if the callback stops the run before. There is no point if none was found, or if numbers overflow (status FAILED).
         """
         solver = self.with_native_options({**self._rows_by(options.trace_every), **options.native})
         with reserve_threads(options.threads) if self.single_threaded_blas else nullcontext():
@@ -162,7 +162,9 @@ class Algorithm(Solver, Generic[V, S]):
             from .compile_times import compile_clock
 
             with compile_clock(self.info.name, options.progress, self.expected_compile_seconds) as clock:
-                return solver._drive(model, options, clock)
+                answer = solver._drive(model, options, clock)
+                clock.warn_beyond(options.time_limit)
+            return answer
 
     def _rows_by(self, iterations: int | None) -> dict[str, int]:
         """Return the parameter ``stride``, after which ``advance`` returns; empty for algorithms without it."""
@@ -176,23 +178,22 @@ class Algorithm(Solver, Generic[V, S]):
             raise UnsupportedModelError(f"{self.info.name} cannot read {model.name}: {self.obstacle(model)}", name=self.info.name)
         self.load(view)
         compiled = 0.0 if clock is None else clock.seconds
-        start = time.perf_counter()
+        search = _SearchClock(clock)
         recorder = Recorder(self.info.name, options)
         try:
             with interrupt_flag() as interrupted:
-                with deadline(np.inf if options.time_limit is None else start + options.time_limit):
+                with deadline(np.inf if options.time_limit is None else search.start + options.time_limit):
                     state = self.init(view, options, np.random.default_rng(options.seed))
                 try:
                     with deadline(np.inf):  # a step ends by its own budget, so that its point is kept
-                        status, outcome = self._advance_until_stopped(state, options, recorder, interrupted, start)
+                        status, outcome = self._advance_until_stopped(state, options, recorder, interrupted, search)
                 except BaseException:
                     self.abandon(state)
                     raise
-            solved = time.perf_counter() - start
+            solve_seconds = search.seconds
             answer = checked_return(self.answer(state), Answer, "answer", self.info.name)
         except np.linalg.LinAlgError as error:  # numbers overflow
             return Answer(Status.FAILED, str(error))
-        compiled_later = 0.0 if clock is None else clock.seconds - compiled
         trace, last = recorder.trace(), recorder.last
         return replace(
             answer,
@@ -201,13 +202,13 @@ class Algorithm(Solver, Generic[V, S]):
             objective=last.objective if np.isfinite(last.objective) else None,
             iterations=last.iteration,
             trace=trace,
-            build_seconds=max(start - begin - compiled, 0.0),
+            build_seconds=max(search.start - begin - compiled, 0.0),
             compile_seconds=0.0 if clock is None else clock.seconds,
-            solve_seconds=max(solved - compiled_later, 0.0),
+            solve_seconds=solve_seconds,
         )
 
     def _advance_until_stopped(
-        self, state: S, options: Options, recorder: Recorder, interrupted: threading.Event, start: float
+        self, state: S, options: Options, recorder: Recorder, interrupted: threading.Event, search: _SearchClock
     ) -> tuple[Status, Outcome]:
         """Advance until the algorithm's rule, a limit, the callback or Ctrl-C ends the run."""
         outcome = Outcome.RUNNING
@@ -215,7 +216,7 @@ class Algorithm(Solver, Generic[V, S]):
         longest = _SHORT if shortest or options.iteration_limit is not None else ADVANCE_SECONDS
         status = Status.INTERRUPTED if recorder.record_progress(self._progress(state)) else None
         while status is None:
-            outcome = self.advance(state, _budget(options, start, longest))
+            outcome = self.advance(state, _budget(options, search, longest))
             checked_return(outcome, Outcome, "advance", self.info.name)
             progress = self._progress(state)
             stop = recorder.record_progress(progress)
@@ -227,7 +228,7 @@ class Algorithm(Solver, Generic[V, S]):
                 status = Status.INTERRUPTED
             elif options.iteration_limit is not None and progress.iteration >= options.iteration_limit:
                 status = Status.ITERATION_LIMIT
-            elif options.time_limit is not None and time.perf_counter() - start >= options.time_limit:
+            elif options.time_limit is not None and search.seconds >= options.time_limit:
                 status = Status.TIME_LIMIT
         return status, outcome
 
@@ -235,8 +236,29 @@ class Algorithm(Solver, Generic[V, S]):
         return checked_return(self.measure(state), ProgressState, "measure", self.info.name)
 
 
-def _budget(options: Options, start: float, longest: float) -> float:
+class _SearchClock:
+    """Clock of a run from its making on, without the seconds in which code is loaded or compiled.
+
+    Parameters
+    ----------
+    clock : CompileClock, optional
+        The clock of compilation; None for an algorithm without compiled code.
+    """
+
+    def __init__(self, clock: CompileClock | None) -> None:
+        self._timer = None if clock is None else clock.code_timer
+        self._code_before = 0.0 if self._timer is None else self._timer.seconds
+        self.start = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds so far."""
+        code = 0.0 if self._timer is None else self._timer.seconds - self._code_before
+        return max(time.perf_counter() - self.start - code, 0.0)
+
+
+def _budget(options: Options, search: _SearchClock, longest: float) -> float:
     if options.time_limit is None:
         return longest
-    remaining = options.time_limit - (time.perf_counter() - start)
+    remaining = options.time_limit - search.seconds
     return float(np.clip(remaining, _SHORT, longest))

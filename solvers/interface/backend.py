@@ -242,7 +242,9 @@ class Backend(Solver):
             return str(error)
         missing = missing_features(form, self.info)
         if missing:
-            return f"it does not read {missing}{_brought(model, _unreadable_labels(form, self.info))}"
+            unread = f"it does not read {missing}{_brought(model, _unreadable_labels(form, self.info))}"
+            advice = model.big_m_advice if missing == Feature.INDICATOR.value else ""
+            return f"{unread}; {advice}" if advice else unread
         size, limit = form.bytes, materialise_limit()
         return f"the materialised form would need {size:,} bytes (limit {limit:,})" if size > limit else None
 

@@ -10,15 +10,17 @@ import gc
 import multiprocessing
 import sys
 import time
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
 from numba.core import event
 
 from ...code_cache import CodeCache
-from ...errors import count_text
+from ...errors import MarginoptWarning, count_text
 from ...status_line import StatusLine
 
 #: Seconds of compiling from which on the line is shown.
@@ -26,6 +28,31 @@ MESSAGE_DELAY = 1.0
 #: Steps of the loop that `machine_slowdown` times, and their seconds on the reference machine, on which
 #: `Algorithm.expected_compile_seconds` was measured.
 _STEPS, _STEPS_SECONDS = 300_000, 0.012
+
+
+class CodeTimer(event.Listener):
+    """Listener that adds up the seconds in which Numba compiles code or loads it from the disk; nested ones count once."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._start = self._total = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds so far."""
+        return self._total + (time.perf_counter() - self._start if self._depth else 0.0)
+
+    def on_start(self, event: Any) -> None:
+        """Record the start of an event."""
+        if self._depth == 0:
+            self._start = time.perf_counter()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Record the end of an event."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._total += time.perf_counter() - self._start
 
 
 class CompileClock(event.Listener):
@@ -42,6 +69,11 @@ class CompileClock(event.Listener):
         Whether to show the line.
     expected : float
         Seconds of compiling on the reference machine (`machine_slowdown`); 0 if they are not known.
+
+    Attributes
+    ----------
+    code_timer : CodeTimer
+        Timer of compiling and of loading compiled code.
     """
 
     #: The clock of the outermost run, which alone shows a line.
@@ -53,6 +85,7 @@ class CompileClock(event.Listener):
         self._start = 0.0
         self._total = 0.0
         self._shown = self._collects = False
+        self.code_timer = CodeTimer()
 
     @cached_property
     def _line(self) -> StatusLine:
@@ -90,6 +123,17 @@ class CompileClock(event.Listener):
             if self._collects:
                 gc.enable()
 
+    def warn_beyond(self, time_limit: float | None) -> None:
+        """Warn that compiling took longer than the time limit, unless a line showed it or an outer run will warn."""
+        limit = np.inf if time_limit is None else max(time_limit, MESSAGE_DELAY)
+        if self.seconds <= limit or self._shown or CompileClock.outermost is not self or _in_worker():
+            return
+        message = (
+            f"compiling {self._name} {_reuse()} took {self.seconds:.0f} s, more than the time limit, which does not count it; "
+            f"`marginopt warm-up {self._name}` compiles ahead of time"
+        )
+        warnings.warn(MarginoptWarning(message, name="time_limit"), stacklevel=2)
+
     def close(self) -> None:
         """End the line, if it was shown."""
         if self._shown:
@@ -111,7 +155,10 @@ def compile_clock(name: str, progress: bool, expected: float = 0.0) -> Iterator[
     if outer is None:
         CompileClock.outermost = clock
     try:
-        with event.install_listener("numba:compile", clock):
+        with ExitStack() as listeners:
+            listeners.enter_context(event.install_listener("numba:compile", clock))
+            for kind in ("numba:compile", "numba:compiler_lock"):  # loading takes the lock alone
+                listeners.enter_context(event.install_listener(kind, clock.code_timer))
             yield clock
     finally:
         if outer is None:
@@ -126,9 +173,14 @@ def _reuse() -> str:
 
 def _line_wanted(progress: bool) -> bool:
     """Return whether a user may read a status line: never in a worker process."""
-    if multiprocessing.current_process().name != "MainProcess":
+    if _in_worker():
         return False
     return progress or StatusLine.stderr_is_read or sys.stderr.isatty() or _in_notebook()
+
+
+def _in_worker() -> bool:
+    """Return whether this process is a worker of a pool."""
+    return multiprocessing.current_process().name != "MainProcess"
 
 
 def _in_notebook() -> bool:

@@ -52,9 +52,47 @@ class DataNames:
         Raises
         ------
         InputError
-            There is no such feature, or the columns have no names.
+            There is no such feature, or it is a column of words, which became several; or the columns have no names.
         """
-        return _place(name, self.features, "feature", "columns")
+        places = self.columns(name)
+        if name not in self.features:
+            indicators = [self.features[j] for j in places]
+            message = f"column {name!r} became the features {', '.join(indicators)}; name one of them"
+            raise InputError(message, name=name, allowed=indicators)
+        return places[0]
+
+    def columns(self, name: str) -> tuple[int, ...]:
+        """Return the column of a feature, or the columns "name=word" of the indicators that `marginopt.read` made of a column.
+
+        Raises
+        ------
+        InputError
+            There is no such feature and no such column, or the columns have no names.
+        """
+        if name in self.features:
+            return (self.features.index(name),)
+        indicators = tuple(j for j, (column, word) in enumerate(self._split_features) if word and column == name)
+        if not indicators:
+            _place(name, self._known_columns, "feature", "columns")  # raises the error
+        return indicators
+
+    def words(self, name: str) -> dict[str, int]:
+        """Return the words of a column of words with their indicators' columns; empty for another column.
+
+        Of two words the one that sorts first has no indicator.
+        """
+        return {} if name in self.features else {self._split_features[j][1]: j for j in self.columns(name)}
+
+    @property
+    def _split_features(self) -> list[tuple[str, str]]:
+        """The features as (column, word), the word empty unless the feature is an indicator."""
+        # exempt (text): the names that a table's columns give to features
+        return [(column, word) for column, _, word in (feature.partition("=") for feature in self.features)]
+
+    @property
+    def _known_columns(self) -> tuple[str, ...]:
+        """The names of columns of words, and of the features."""
+        return (*dict.fromkeys(column for column, word in self._split_features if word), *self.features)
 
     def point(self, name: str) -> int:
         """Return the row of a point.
@@ -84,13 +122,16 @@ class DataNames:
         return self.classes[int(code > 0.0) if len(self.classes) == 2 else int(code)]
 
     @property
+    def class_note(self) -> str:
+        """The sentence that says which class has which code; empty without names."""
+        if len(self.classes) == 2:
+            return f"class +1 is {self.classes[1]!r}, class -1 is {self.classes[0]!r}"
+        return "classes: " + ", ".join(f"{k} is {name!r}" for k, name in enumerate(self.classes)) if self.classes else ""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for printed models: which class has which code, and the names of the features."""
-        notes = []
-        if len(self.classes) == 2:
-            notes.append(f"class +1 is {self.classes[1]!r}, class -1 is {self.classes[0]!r}")
-        elif self.classes:
-            notes.append("classes: " + ", ".join(f"{k} is {name!r}" for k, name in enumerate(self.classes)))
+        notes = [self.class_note] if self.classes else []
         if self.features:
             shown, omitted = ", ".join(self.features[:12]), len(self.features) - 12
             notes.append(f"features: {shown}" + (f" and {omitted} more" if omitted > 0 else ""))

@@ -14,6 +14,7 @@ from facts import about
 import marginopt as mo
 from marginopt import margin
 from marginopt.data_names import DataNames, labelled_arrays
+from marginopt.errors import InputError
 from marginopt.models.digest import fingerprint
 
 pd = pytest.importorskip("pandas")
@@ -69,6 +70,46 @@ def test_names_of_coefficients_are_in_files_values_and_explanations(tmp_path: Pa
     assert model.explain(result).coefficients == dict(zip(table.columns, result.values["w"].tolist(), strict=True))
     assert pickle.loads(pickle.dumps(result.values)).keys() == result.values.keys()
     assert "fam" in model.latex(standalone=True)
+
+
+def _words(n: int = 24) -> tuple[Any, Any]:
+    """An instance whose columns of two and of three words became indicators, and the columns' words."""
+    table, y = frame(n)
+    words = pd.DataFrame(
+        {"sex": np.where(table["gender"] == 1, "male", "female"), "region": np.tile(["east", "north", "west"], n // 3)}
+    )
+    words.index = table.index
+    table = table.drop(columns=["one", "gender"]).assign(sex=words["sex"], region=words["region"], label=y)
+    return mo.read(table, label="label", categories="indicators").prepared(), words
+
+
+@pytest.mark.parametrize("column", ["sex", "region"])
+@pytest.mark.parametrize("by", ["covariance", "counts"])
+def test_a_column_of_words_names_its_groups(column: str, by: Any) -> None:
+    instance, words = _words()
+    state = [mo.Margin(instance, subject_to=mo.parity(groups, 0.05, by=by)) for groups in (column, words[column].to_numpy())]
+    w = np.random.default_rng(0).normal(size=instance.X.shape[1])
+    named, given = (model.subject_to[0].violation(model.X, model.y, w) for model in state)
+    assert named == pytest.approx(given, rel=1e-9) and named > 0.0
+
+
+def test_a_part_of_the_data_without_a_word_has_the_groups_of_the_others() -> None:
+    instance, words = _words()
+    part = instance.take(np.flatnonzero(words["region"].to_numpy() != "west"))
+    model = mo.Margin(part, subject_to=mo.parity("region", 0.05))
+    assert set(model.subject_to[0].groups.tolist()) == {"east", "north"}
+
+
+def test_a_column_of_words_names_all_its_coefficients() -> None:
+    instance, _ = _words()
+    places = [instance.feature_names.index(f"region={word}") for word in ("east", "north", "west")]
+    model = mo.Margin(instance, subject_to=mo.fixed({"region": 0.0, "fam_inc": 1.0}), domain=margin.Signs({"region": 1}))
+    assert set(places) < set(model.subject_to[0].coefficients)
+    assert np.flatnonzero(model.domain.bounds(instance.X.shape[1])[0] == 0.0).tolist() == places
+    with pytest.raises(InputError, check=about("region")):  # one coefficient
+        mo.Margin(instance, subject_to=margin.LinearRows({"region": 1.0}, 0.0))
+    with pytest.raises(InputError, check=lambda error: "region" in error.allowed):
+        mo.Margin(instance, subject_to=mo.parity("regin"))
 
 
 def test_values_of_a_foreign_program_answer_to_its_names() -> None:

@@ -37,6 +37,16 @@ def test_a_list_and_a_mapping_of_models() -> None:
     assert set(mo.performance_profile(named).ratios) == {"clarabel", "osqp"}
 
 
+def test_nodes_have_a_mean_where_every_solver_counts_them() -> None:
+    data = mo.load("wdbc").prepared()
+    models = [mo.ZeroOneSVM(data.subsample(12, seed), lam=1.0) for seed in (0, 1)]
+    table = mo.compare(models, ["zero-one-bb"])
+    nodes = np.array([one["zero-one-bb"].nodes for one in table.values()])
+    row = next(cells for cells in table.display().rows if cells[0] == "mean nodes")
+    assert float(row[1]) == pytest.approx(float(np.exp(np.log(nodes + 10.0).mean()) - 10.0), rel=1e-3, abs=1e-6)
+    assert "mean nodes" not in {cells[0] for cells in mo.compare(programs(), ["clarabel"]).display().rows}
+
+
 def test_what_does_not_suit_is_a_line_with_its_reason() -> None:
     d = mo.load("wdbc").prepared().subsample(12, 0)
     both = mo.compare([programs()[0], mo.ConicSVM(d.X[:, :3], d.y, 1.0)], ["piqp", "clarabel"])

@@ -148,6 +148,10 @@ class GroupLosses(Loss):
         """Return the printed rows of each group."""
         return tuple(_of_group(name, line) for name, loss in self.losses.items() for line in loss.lines())
 
+    def big_m_lines(self) -> tuple[Line, ...]:
+        """Return the printed rows of each group, its switches as rows with M."""
+        return tuple(_of_group(name, line) for name, loss in self.losses.items() for line in loss.big_m_lines())
+
     def is_nonnegative(self) -> bool:
         """Return whether the losses of all groups are ≥ 0."""
         return all(loss.is_nonnegative() for loss in self.losses.values())

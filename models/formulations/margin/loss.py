@@ -483,6 +483,11 @@ class Loss(Part):
         """Return t where the loss is 1{m < t}; None where it is another."""
         return None
 
+    @property
+    def switch_cost(self) -> float:
+        """Return the least loss of a point, by default 0, if its switch (`AssemblyContext.big_m`) is turned off."""
+        return 0.0
+
     def saturation(self) -> float:
         """Return a t such that the loss is linear on argument ≤ -t and on argument ≥ t; infinite if there is none."""
         return float("inf")

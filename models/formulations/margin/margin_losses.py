@@ -199,6 +199,18 @@ class Ramp(Loss):
             Line(f"0 <= xi_i <= {self.width:g}, z_i in {{0, 1}}", rf"0\le\xi_i\le {self.width:g},\ z_i\in\{{0,1\}}"),
         )
 
+    def big_m_lines(self) -> tuple[Line, ...]:
+        """Return the printed rows with M_i; with a second rise the constants are its place."""
+        if self.second_width < np.inf:
+            return self.lines()
+        row = Line("y_i x_i'w + xi_i >= 1 - M_i z_i", r"y_i x_i^\top w + \xi_i \ge 1 - M_i z_i", "margin")
+        return (row, *self.lines()[1:])
+
+    @property
+    def switch_cost(self) -> float:
+        """Return the height of the ramp."""
+        return self.height
+
     def convex_pieces(self) -> tuple[ConvexPiece, ...]:
         """Return the hinge of slope h/d, and the constant h, with b where the ramp begins again."""
         slope = self.height / self.width
@@ -277,6 +289,16 @@ class ZeroOne(Loss):
             Line(f"z_i = 0  =>  y_i x_i'w >= {t}", rf"z_i = 0 \Rightarrow y_i x_i^\top w \ge {t}", "margin"),
             Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
         )
+
+    def big_m_lines(self) -> tuple[Line, ...]:
+        """Return the printed rows with M_i."""
+        t = f"{self.threshold:g}"
+        return (Line(f"y_i x_i'w >= {t} - M_i z_i", rf"y_i x_i^\top w \ge {t} - M_i z_i", "margin"), *self.lines()[1:])
+
+    @property
+    def switch_cost(self) -> float:
+        """Return the height of the jump."""
+        return 1.0
 
     def convex_pieces(self) -> tuple[ConvexPiece, ...]:
         """Return the constants 0, from t on, and 1."""
@@ -498,6 +520,14 @@ class Hat(Loss):
             Line("d_i = 1  =>  x_i'w + xi_i >= 1", r"d_i = 1 \Rightarrow x_i^\top w + \xi_i \ge 1", "positive"),
             Line("d_i = 0  =>  -x_i'w + xi_i >= 1", r"d_i = 0 \Rightarrow -x_i^\top w + \xi_i \ge 1", "negative"),
             Line("0 <= xi_i <= 1, d_i in {0, 1}", r"0\le\xi_i\le 1,\ d_i\in\{0,1\}"),
+        )
+
+    def big_m_lines(self) -> tuple[Line, ...]:
+        """Return the printed rows with M_i."""
+        return (
+            Line("x_i'w + xi_i >= 1 - M_i (1 - d_i)", r"x_i^\top w + \xi_i \ge 1 - M_i(1-d_i)", "positive"),
+            Line("-x_i'w + xi_i >= 1 - M_i d_i", r"-x_i^\top w + \xi_i \ge 1 - M_i d_i", "negative"),
+            *self.lines()[2:],
         )
 
     def convex_pieces(self) -> tuple[ConvexPiece, ...]:

@@ -34,6 +34,7 @@ from ...digest import identity_rule
 from ...explanation import PointExplanation, primal_weights, two_classes
 from ...kernels.kernels import Kernel, as_kernel
 from ...model import Model
+from ...program.cones import Feature
 from ...program.form import StandardForm
 from ...program.lagrangian import Bound
 from ...restricted_bound import Tilt, restricted_bound
@@ -78,6 +79,19 @@ _STEEP = 1e-9
 _COUNTED = 2_000_000
 
 
+def _encoding_identity(encoding: str) -> Mapping[str, Any]:
+    """Return the entry of ``encoding`` in digests: none where M is used if it is known, the case before the parameter."""
+    return {"encoding": encoding} if encoding == "indicator" else {}
+
+
+def check_encoding_name(encoding: object, further: tuple[str, ...] = ()) -> None:
+    """Raise InputError unless an encoding of switches is "auto", "bigm", "indicator" or one of the further ones."""
+    allowed = ("auto", "bigm", "indicator", *further)
+    if not isinstance(encoding, str) or encoding not in allowed:
+        names = ", ".join(map(repr, allowed[:-1]))
+        raise InputError(f"encoding must be {names} or {allowed[-1]!r}; it is {encoding!r}", name="encoding")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Margin(Model):
     """The composed problem min R(w) + Σ_i c_i ℓ(y_i x_i'w) over w in a domain, subject to restrictions.
@@ -113,8 +127,8 @@ class Margin(Model):
     big_m : "auto", float or array_like (n,)
         Big-M constants M_i of the switches u_i ≥ 1 - M_i z_i, u_i = y_i x_i'w. "auto" takes those that are valid by the notes.
         Numbers are taken as they are and marked as unproven: a result is inaccurate if they may have cut off a better point.
-    encoding : {"bigm", "indicator"}
-        Rows with M, and indicators where no M is known; or indicators throughout. Parts without switches read neither.
+    encoding : {"auto", "bigm", "indicator"}
+        Rows with M, for "auto" indicators where no M is known; or indicators throughout. Parts without switches read neither.
     groups : sequence of str, length n, optional
         The group of each point, where each has a loss of its own.
     data_names : DataNames, optional
@@ -125,15 +139,15 @@ class Margin(Model):
     Form: block ``w``, the blocks and constraints of the parts. Big-M constants: an optimal w has R(w) ≤ UB, the objective of a
     known point (losses are ≥ 0), so the regulariser bounds x_i'w; a domain with bounds does so too. With a free intercept b that
     nothing else restricts and a loss that is piecewise linear in b, and linear beyond t on both sides (`Loss.saturation`), some
-    optimal b is at a corner of a point's loss, so that |b| ≤ t + max_i of that bound. Where nothing bounds a margin, its switch
-    is an indicator.
+    optimal b is at a corner of a point's loss, so that |b| ≤ t + max_i of that bound. Where nothing bounds a margin, the switches
+    are indicators, unless ``encoding`` is "bigm".
 
     Raises
     ------
     InputError
         Wrong shapes, non-finite data, labels that a loss of margins does not take, sample_weight < 0, a free intercept without a
         first column of ones, or parts that are not parts; a kernel matrix that is not positive semidefinite; a restriction of
-        margins where points have no label; big_m < 0; an unknown encoding.
+        margins where points have no label; big_m < 0; an unknown encoding, or "bigm" where no M is known.
     """
 
     X: Points | Rows
@@ -147,10 +161,11 @@ class Margin(Model):
     upper_bound: float | None = None
     kernel: Kernel | None = None
     big_m: BigM = field(default="auto", metadata={"identity": identity_rule("big_m", "auto", {})})
-    encoding: Literal["bigm", "indicator"] = field(default="bigm", metadata={"identity": identity_rule("encoding", "bigm", {})})
+    encoding: Literal["auto", "bigm", "indicator"] = field(default="auto", metadata={"identity": _encoding_identity})
     groups: Sequence[str] | None = field(default=None, metadata={"identity": identity_rule("groups", None, {})})
 
     name = "Margin"
+    big_m_advice = "encoding='bigm' with big_m=, domain=Box(lower, upper) or upper_bound= states rows with M instead"
 
     if TYPE_CHECKING:  # what the arguments may be; fields are what they become
 
@@ -167,7 +182,7 @@ class Margin(Model):
             upper_bound: float | None = ...,
             kernel: Kernel | None = ...,
             big_m: Literal["auto"] | npt.ArrayLike = ...,
-            encoding: Literal["bigm", "indicator"] = ...,
+            encoding: Literal["auto", "bigm", "indicator"] = ...,
             groups: npt.ArrayLike | None = ...,
             *,
             data_names: DataNames | None = ...,
@@ -189,8 +204,10 @@ class Margin(Model):
         check_intercept(self.intercept, X if isinstance(X, Rows) else self.points)
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
-        self._check_encoding(X.shape[0])
+        check_encoding_name(self.encoding)
+        object.__setattr__(self, "big_m", as_big_m(self.big_m, X.shape[0]))
         self._bind_parts()
+        self._check_big_m()
         if self.loss.uses_intercept and self.kernel is None:
             warn_about_features(X)
 
@@ -218,7 +235,7 @@ class Margin(Model):
             "groups": None,
             "data_names": None,
             "big_m": "auto",
-            "encoding": "bigm",
+            "encoding": "auto",
         }.items():
             object.__setattr__(margin, name, value)
         margin._bind_parts()
@@ -247,10 +264,14 @@ class Margin(Model):
                 name="regulariser",
             )
 
-    def _check_encoding(self, n: int) -> None:
-        if self.encoding not in ("bigm", "indicator"):
-            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
-        object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
+    def _check_big_m(self) -> None:
+        """Refuse ``encoding="bigm"`` where a switch is an indicator, since no M is known."""
+        if self.encoding == "bigm" and not self.convex and Feature.INDICATOR in self.form.features:
+            raise InputError(
+                "encoding='bigm' needs bounds of the points' margins, and nothing bounds them: give big_m=, domain=Box(lower, "
+                "upper) or upper_bound= with a regulariser; encoding='auto' takes indicators then",
+                name="encoding",
+            )
 
     def form_with_fixed_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """Return the form of the points with a cost above 0, its integers fixed at those of ``values``.
@@ -260,7 +281,7 @@ class Margin(Model):
         """
         weighted, n = self.costs > 0.0, self.X.shape[0]
         reads_others = any(r.depends_on_points or r.needs_margins for r in self.subject_to) or not self.loss.is_sum_over_points
-        unsupported = self.kernel is not None or self.groups is not None or self.encoding != "bigm" or self.has_given_big_m
+        unsupported = self.kernel is not None or self.groups is not None or self.encoding == "indicator" or self.has_given_big_m
         if isinstance(self.X, Rows) or reads_others or unsupported or weighted.size != n or weighted.all() or not weighted.any():
             return None
         weights = as_vector(self.sample_weight, n, "sample_weight")[weighted]
@@ -279,13 +300,33 @@ class Margin(Model):
     @property
     def given_big_m(self) -> FloatArray | None:
         """Return M where the user gives it and the form uses it; else None."""
-        used = self.encoding == "bigm" and any(part.reads_big_m for part in self.parts)
+        used = self.encoding != "indicator" and any(part.reads_big_m for part in self.parts)
         return None if isinstance(self.big_m, str) or not used else as_vector(self.big_m, self.X.shape[0], "big_m")
 
     @property
     def has_given_big_m(self) -> bool:
         """Return whether the user gives M and the form uses it."""
         return self.given_big_m is not None
+
+    @property
+    def _has_big_m(self) -> bool:
+        """Return whether the loss or a restriction has switches that are rows with M."""
+        if self.encoding == "indicator" or all(part.convex for part in (self.loss, *self.subject_to)):
+            return False
+        return self.has_given_big_m or bool(np.isfinite(self.activity_bounds[1]).all())
+
+    @property
+    def big_m_argument(self) -> str:
+        """Return why M is valid, in words."""
+        constants = self.given_big_m
+        values = self.activity_bounds[1] if constants is None else constants
+        low, high = f"{values.min(initial=np.inf):.4g}", f"{values.max(initial=0.0):.4g}"
+        interval = f"each {low}" if low == high else f"between {low} and {high}"
+        if constants is not None:
+            return f"M given by the user (unproven), {interval}"
+        level = self._level(*self.coefficient_bounds)
+        reason = "" if level is None else f", whose objective is at most UB = {level:.6g}"
+        return f"M follows from |x_i'w| <= B_i at some optimum{reason}; B_i {interval}"
 
     def _checked_labels(self, n: int) -> FloatArray:
         """Return targets, or labels: 0 only where the loss is symmetric, and of both classes unless each group has its loss."""
@@ -407,13 +448,23 @@ class Margin(Model):
         return level if constants is None else min(level, self._given_cutoff(constants))
 
     def _given_cutoff(self, constants: FloatArray) -> float:
-        """Return the largest v for which M_i ≥ 1 + |argument_i| at every point that costs at most v."""
+        """Return the largest v for which M_i ≥ 1 + |argument_i| at every point that costs at most v and turns a switch off.
+
+        A switch that is off has its cost c, so that R(w) ≤ v - c there; below the least c no switch is off.
+        """
         activity = self._activity
         if not self.loss.is_nonnegative():  # the cost bounds nothing, only the domain does
             return float("inf") if (constants >= 1.0 + replace(activity, cutoff=None).bounds()[1]).all() else float("-inf")
-        return largest_valid(
-            lambda v: bool((constants >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL_TOLERANCE)).all())
-        )
+        others = any(rule.reads_big_m for rule in self.subject_to)  # whose switches cost nothing
+        cost = 0.0 if others else self.loss.switch_cost * float(self.costs.min(initial=np.inf))
+
+        def valid_at(v: float) -> bool:
+            if v < cost:
+                return True
+            reach = replace(activity, cutoff=v - cost).bounds()[1]
+            return bool((constants >= (1.0 + reach) * (1.0 - LEVEL_TOLERANCE)).all())
+
+        return largest_valid(valid_at)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Return the Lagrangian's bound, or the closed-form dual value; capped at `cutoff` where M is given."""
@@ -618,7 +669,7 @@ class Margin(Model):
     @property
     def statement(self) -> Statement:
         """Return the printed parts, one after the other, and the dual where it has a closed form."""
-        closed, n, p = self.closed_dual, self.X.shape[0], self.width
+        closed, n, p, has_big_m = self.closed_dual, self.X.shape[0], self.width, self._has_big_m
         free = " (w without intercept in the first term)" if self.intercept == "free" else ""
         images = () if self.kernel is None else (f"x_i are images under the kernel {self.kernel}, after a one for the intercept",)
         ordered = (self.domain, self.regulariser, self.loss, *self.subject_to)  # as in the form
@@ -628,10 +679,14 @@ class Margin(Model):
             sense="minimise",
             variables=listed([line for part in ordered for line in part.variables()]),
             objective=plus(self.regulariser.cost_line(), self.loss.cost_line()),
-            constraints=tuple(line for part in self.parts for line in part.lines()),
+            constraints=tuple(line for p in self.parts for line in (p.big_m_lines() if has_big_m else p.lines())),
             sizes=f"n = {count_text(n, 'point')}, p = {count_text(p, 'feature')} (a constant one included, "
             f"if any), {lam_text(self.sample_weight, 'c_i')}",
-            notes=(*((f"the intercept is {self.intercept}{free}",) if self.loss.uses_intercept else ()), *images),
+            notes=(
+                *((f"the intercept is {self.intercept}{free}",) if self.loss.uses_intercept else ()),
+                *((self.big_m_argument,) if has_big_m else ()),
+                *images,
+            ),
             dual=None if closed is None else dual_statement(*closed, free=not self.penalised.all()),
             source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
         )

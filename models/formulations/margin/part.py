@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,8 @@ from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, Points, plain_fields
 from ...statement import Line
 from .assembly import Affine, Assembly
+
+V = TypeVar("V")
 
 
 class Part(ABC):  # noqa: B024 - its kinds have abstract methods
@@ -70,6 +72,10 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
     def lines(self) -> tuple[Line, ...]:
         """Return the printed constraints that the part states; none by default."""
         return ()
+
+    def big_m_lines(self) -> tuple[Line, ...]:
+        """Return the printed constraints where the part's switches are rows with M; by default `lines`."""
+        return self.lines()
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +204,16 @@ def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str
     return places
 
 
+def by_column(values: Mapping[int | str, V], names: DataNames, p: int, name: str) -> dict[int | str, V]:
+    """Return values of coefficients by their indices; the name of a column of words stands for all its indicators.
+
+    The parameters and errors are those of `column_places`.
+    """
+    pairs = [(place, v) for j, v in values.items() for place in (names.columns(j) if isinstance(j, str) else (j,))]
+    places = column_places([place for place, _ in pairs], names, p, name)
+    return dict(zip(places, (value for _, value in pairs), strict=True))
+
+
 class Domain(Part):
     """Base class of the sets that the coefficients w_j are in, the intercept too where there is one.
 
@@ -321,6 +337,7 @@ class Signs(Domain):
     ----------
     signs : sequence of int (p,), or mapping
         A sign for each coefficient, or signs by name or index of the column, ``{"age": 1}``: the others are free.
+        The name of a column of words stands for all its indicators.
 
     Raises
     ------
@@ -350,8 +367,8 @@ class Signs(Domain):
         if not isinstance(self.signs, Mapping):
             return self
         signs = [0] * X.shape[1]
-        for place, sign in zip(column_places(self.signs, names, len(signs), "signs"), self.signs.values(), strict=True):
-            signs[place] = sign
+        for place, sign in by_column(self.signs, names, len(signs), "signs").items():
+            signs[int(place)] = sign
         return type(self)(tuple(signs))
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:

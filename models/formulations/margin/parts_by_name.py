@@ -78,7 +78,8 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
     Parameters
     ----------
     groups : array_like (n,), str or int
-        The group of each point; or the name or the index of the column that holds it.
+        The group of each point; or the name or the index of the column that holds it. Each word of a column that
+        `marginopt.read` turned into indicators is a group.
     epsilon : float
         ε ≥ 0.
     by : {"covariance", "counts"}
@@ -133,7 +134,7 @@ def error_budget(points: Any, share: float) -> ErrorBudget:
 
 
 def fixed(w: Mapping[int | str, float]) -> Fixed:
-    """Require these values of these coefficients, given by index or name of the column.
+    """Require these values of these coefficients, given by index or name of the column, which stands for all its indicators.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ....data_names import DataNames, is_missing
 from ....errors import InputError, count_text, short_text
@@ -24,7 +24,7 @@ from ...statement import Line, equation, latex_words, listed
 from ...views import Budget, EqualRates
 from ..features import first_column_is_one
 from .assembly import Affine, Assembly
-from .part import AssemblyContext, FixedClassifier, Part, as_columns, as_integers, as_numbers, column_places
+from .part import AssemblyContext, FixedClassifier, Part, as_columns, as_integers, as_numbers, by_column, column_places
 from .regularisers import add_nonzero_indicators
 
 
@@ -239,7 +239,7 @@ class Fixed(Restriction):
     Parameters
     ----------
     coefficients : mapping of int or str to float
-        v_j by the index or the name of a column.
+        v_j by the index or the name of a column; the name of a column of words stands for all its indicators.
     shown : tuple of str
         Printed names of the columns, in the order of ``coefficients``; empty without names.
     """
@@ -268,9 +268,8 @@ class Fixed(Restriction):
 
     def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
         """Return the restriction with indices in place of names, and the names to print."""
-        places = column_places(self.coefficients, names, X.shape[1], "coefficients")
-        shown = tuple(names.features[j] for j in places) if names.features else ()
-        return type(self)(dict(zip(places, self.coefficients.values(), strict=True)), shown)
+        values = by_column(self.coefficients, names, X.shape[1], "coefficients")
+        return type(self)(values, tuple(names.features[int(j)] for j in values) if names.features else ())
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the indices."""
@@ -385,6 +384,17 @@ def group_indicators(groups: Any, n: int) -> FloatArray:
             name="groups",
         )
     return (places[None, :] == np.arange(names.size)[:, None]).astype(np.float64)
+
+
+def _groups_of_words(X: Points, words: Mapping[str, int]) -> NDArray[np.str_]:
+    """Return the word of each point from the columns of the words' indicators, scaled or not.
+
+    "other" is the group of points without any of these words, such as those of the word that has no indicator.
+    """
+    columns = to_dense(X[:, list(words.values())])
+    chosen = (columns == columns.max(axis=0)) & (columns.max(axis=0) > columns.min(axis=0))  # no point has a constant one's word
+    names = np.array([*words, "other"])
+    return np.asarray(names[np.where(chosen.any(axis=1), chosen.argmax(axis=1), len(words))])
 
 
 def _group_covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
@@ -630,6 +640,9 @@ class _OfGroups(Restriction):
         if self.groups.ndim or self.groups.dtype.kind not in "Ui":
             return self
         if self.groups.dtype.kind == "U":
+            words = names.words(str(self.groups))
+            if words:
+                return replace(self, groups=_groups_of_words(in_memory(X, "groups by the name of a column"), words))
             j = names.column(str(self.groups))
         else:
             j, width = int(self.groups), X.shape[1]

@@ -165,12 +165,16 @@ def solve(args: argparse.Namespace) -> int:
             print_answer(args, _result_record(error.result), error.result)
         raise
     record = _result_record(result)
+    names = None if isinstance(model, StandardForm) else model.data_names
+    record |= {} if names is None else {"classes": list(names.classes)}
     if isinstance(model, StandardForm) and result.values:
         record["values"] = _values_by_name(model, result)
     failure = _save(model, result, args) if args.save else None  # before the screen, whose reader may leave
     print_answer(args, record, result)
     if isinstance(model, StandardForm) and result.values and not args.json:
         _print_values(record["values"])
+    if names is not None and names.classes and not args.json:
+        print_text(f"  {names.class_note}")
     if failure is not None:
         raise WriteError(f"{failure}; the result stands above", result) from failure
     if args.save and args.save.endswith(".sol") and not result.values:

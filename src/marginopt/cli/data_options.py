@@ -119,7 +119,7 @@ def _model_on_data(name: str, data: str | Instance, args: argparse.Namespace) ->
     )
     if info.data is DataKind.TWO_CLASSES:
         require_two_classes(instance, info.name)
-    return info.make_model({"X": instance.X, "y": instance.y}, parameters)
+    return info.make_model({"X": instance.X, "y": instance.y}, parameters).with_data_names(instance.data_names)
 
 
 def refuse_options_of_data(args: argparse.Namespace) -> None:

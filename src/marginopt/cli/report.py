@@ -24,10 +24,11 @@ from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
 from ..relaxations.report.problems import ModelOfLam, ModelProblem
 from ..relaxations.report.runner import digest
+from ..relaxations.report.tables import means_text
 from . import NOT_SOLVED, SOLVED
 from .data_options import load_instance, prepare_instance, require_two_classes
 from .parsing import Command, comma_separated, print_message
-from .screen import output_folder, print_answer_by
+from .screen import output_folder, print_answer_by, print_text
 
 #: Options of a continued report that are those of the continuing command, not the stored ones.
 _NOT_STORED = ("store", "resume", "out", "quiet", "json", "jobs", "backend", "run", "command", "options_given")
@@ -89,6 +90,9 @@ def report(args: argparse.Namespace) -> int:
 
 
 def _print_findings(gap_report: GapReport, written: list[str]) -> None:
+    means = means_text(gap_report, gap_report.document.tables)
+    if means:
+        print_text(f"{means}\n")
     for k, finding in enumerate(gap_report.document.findings, 1):
         print_message(f"{k}. {finding.text}", sys.stdout)
     print_message(f"wrote {_listed(written)}", sys.stdout)

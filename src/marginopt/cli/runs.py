@@ -20,9 +20,9 @@ from ..models.export.file_formats import file_formats, format_of, write_form
 from ..models.program.bridges import EpigraphBridge
 from ..models.program.cones import Feature
 from ..performance import PerformanceProfile, performance_profile
-from ..relaxations.report.means import SECONDS_SHIFT, shifted_geometric_mean
 from ..solvers import compare, solve
 from ..solvers.compare import Comparison
+from ..solvers.geometric_mean import NODES_SHIFT, SECONDS_SHIFT, shifted_geometric_mean
 from ..solvers.registry import resolve_solver
 from ..solvers.solve import solver_errors
 from ..status_line import StatusLine
@@ -66,12 +66,16 @@ def _show(names: list[str], tables: dict[str, Comparison], profile: PerformanceP
     print()
     print(profile)
     means = []
+    counted = all(r.nodes is not None for table in tables.values() for r in table.results.values())
     for solver in names:
         results = [table.results[solver] for table in tables.values() if solver in table.results]
         seconds = f"{shifted_geometric_mean([r.solve_seconds for r in results], SECONDS_SHIFT):.3g}" if results else ""
-        means.append((solver, f"{sum(r.conclusive for r in results)} of {len(tables)}", seconds))
+        nodes = f"{shifted_geometric_mean([r.nodes or 0 for r in results], NODES_SHIFT):.4g}" if results and counted else ""
+        means.append((solver, f"{sum(r.conclusive for r in results)} of {len(tables)}", seconds, *([nodes] if counted else [])))
     print()
-    print_table(("solver", "solved", f"mean s (shifted geometric, {SECONDS_SHIFT:g} s)"), means, right=(1, 2))
+    heads = ["solver", "solved", f"mean s (shifted geometric, {SECONDS_SHIFT:g} s)"]
+    heads += [f"mean nodes (shifted geometric, {NODES_SHIFT:g})"] if counted else []
+    print_table(heads, means, right=range(1, len(heads)))
 
 
 def _write_runs(folder: Path, records: list[dict[str, Any]], profile: PerformanceProfile) -> None:

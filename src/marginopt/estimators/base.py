@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -21,7 +21,9 @@ from ..models.formulations.margin.restrictions import Restriction
 from ..models.kernels.kernels import Precomputed
 from ..models.model import Model
 from ..solvers.records import Options
-from .training_set import KernelSpace, LinearSpace, Scaling, WeightedPoints, is_precomputed, make_kernel
+from .training_set import FeatureSpace, KernelSpace, LinearSpace, Scaling, WeightedPoints, is_precomputed, make_kernel
+
+M = TypeVar("M", bound=Model)
 
 #: Number of the layout of the fitted attributes. A change of the attributes that a pickle holds needs a new number.
 _LAYOUT = 2
@@ -117,9 +119,21 @@ class PointsEstimator(Estimator):
             return parts
         if not isinstance(parts, Part):
             return [self._without_names(part, X, y) for part in parts]
+        return parts.resolve_names(DataNames(self._feature_names(), vars(self).get("_class_names", ())), X, y)
+
+    def _feature_names(self) -> tuple[str, ...]:
+        """Return the names of the intercept and the features of a frame; none of an array."""
         columns = vars(self).get("feature_names_in_")
-        features = () if columns is None else ("intercept", *map(str, columns))
-        return parts.resolve_names(DataNames(features, vars(self).get("_class_names", ())), X, y)
+        return () if columns is None else ("intercept", *map(str, columns))
+
+    def _named(self, problem: M, space: FeatureSpace, labels: Sequence[object] = ()) -> M:
+        """Return a problem of these points with the names of the features, and those of the classes unless these are the codes.
+
+        ``labels`` are the labels of the classes in the order of their codes, None for all the rest of them.
+        """
+        features = self._feature_names() if space.kernel is None else ()
+        classes = () if tuple(labels) == (-1, 1) else tuple("rest" if label is None else str(label) for label in labels)
+        return problem.with_data_names(DataNames(features, classes)) if features or classes else problem
 
     def _merged(self, X: Points, codes: IntArray, weights: FloatArray) -> WeightedPoints:
         """Return the points of positive weight, equal ones as one unless a restriction counts or names points."""

@@ -237,7 +237,7 @@ class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
     def _state_problem(self, data: PreparedData, pair: BinaryProblem) -> Model:
         self._class_names = data.class_names(pair)
         with self._no_advice():
-            return self._problem(*data.data(pair), data.space)
+            return self._named(self._problem(*data.data(pair), data.space), data.space, data.labels(pair))
 
     def _set_fitted(self, data: PreparedData, outcomes: Sequence[BinaryFit]) -> None:
         """Set the fitted attributes."""

@@ -67,7 +67,7 @@ class PathClassifier(ModelClassifier):
 
     def _state_problem_at(self, data: PreparedData, pair: BinaryProblem, value: float) -> Model:
         with self._no_advice():
-            return self._problem_at(*data.data(pair), data.space, value)
+            return self._named(self._problem_at(*data.data(pair), data.space, value), data.space, data.labels(pair))
 
     def _path(self, data: PreparedData, values: FloatArray) -> list[Predictor | None]:
         """Return the decision functions at every value; None where a binary problem has no solution."""

@@ -149,6 +149,7 @@ class MulticlassSVC(WeightedPointsClassifier, ModelEstimator):
         space = self._linear_space(points, sample)
         with self._no_advice():
             problem = MulticlassSVM(space.Z, codes, self.loss, as_positive(self.lam, "lam") * cost)
+        problem = self._named(problem, space, classes.tolist())
         result = solve_for_classifier(problem, self.solver, self._options(), frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT}))
         W = result.values["W"]
         self._predictor = LinearPredictor(W[:, 1:], W[:, 0], space.scaling)

@@ -70,6 +70,7 @@ class ModelRegressor(RegressorMixin, ModelEstimator, ABC):  # type: ignore[misc]
         everyone = np.arange(sample.rows.size)
         with self._no_advice():
             problem = self._problem(space.take(everyone), targets[sample.rows], sample.weight, space)
+        problem = self._named(problem, space)
         work = copy.copy(problem)  # the one that is kept carries no compiled form
         limits = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
         result = solve_with_warning(work, self.solver, self._options(), limits, "regressor")

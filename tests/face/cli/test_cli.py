@@ -120,6 +120,14 @@ def test_solve_exits_0_when_solved(capsys: Any, csv: Path, model: str, tmp_path:
     assert target.exists()
 
 
+def test_solve_names_the_classes(capsys: Any, tmp_path: Path) -> None:
+    words = tmp_path / "words.csv"
+    words.write_text("a,label\n" + "".join(f"{k % 5 + (k % 2)},{'yes' if k % 2 else 'no'}\n" for k in range(12)))
+    assert json.loads(run(capsys, "solve", "hinge", words, "--label", "label", "--json")[1])["classes"] == ["no", "yes"]
+    shown = run(capsys, "solve", "hinge", words, "--label", "label")[1].splitlines()[-1]
+    assert "yes" in shown and "no" in shown
+
+
 def test_solve_exits_1_when_not_solved(capsys: Any, csv: Path) -> None:
     """The two clouds overlap, so the hard-margin problem κ = 0 is infeasible."""
     code, out, _ = run(capsys, "solve", "conic", csv, "--kappa", "0", "--solver", "clarabel", "--quiet", "--json")

@@ -111,6 +111,14 @@ def test_a_generated_family_of_ramp_problems(tmp_path: Path) -> None:
     assert all(cell.bound <= best[cell.instance] for cell in report.relaxations)
 
 
+def test_means_over_subsamples_stand_at_the_prompt(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("--relaxations", "continuous", "--exact", "none", "--out", tmp_path / "out", "--quiet")
+    title = "Relaxations over instances"
+    for seeds, expected in ((("--subsample-seeds", "0-1"), True), ((), False)):
+        assert run("report", data, "--label", "label", "--n", "16", *seeds, *asked) == 0
+        assert (title in capsys.readouterr().out) is expected
+
+
 def test_replicates_with_chosen_lam_held_out_points_and_proofs(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     chosen = ("--n", "16", "--subsample-seeds", "0-1", "--lam", "auto", "--held-out", "0.25", "--proofs")

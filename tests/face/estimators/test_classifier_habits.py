@@ -33,6 +33,29 @@ def test_conic_cross_validation_is_a_loop_over_fits() -> None:
     np.testing.assert_allclose(other.cv_scores_, chosen.cv_scores_)
 
 
+@pytest.mark.parametrize("kind", ["HingeSVC", "ZeroOneSVC", "RampSVC", "SparseSVC", "MarginClassifier", "HingeSVCCV"])
+def test_the_model_of_a_fit_has_the_names_of_features_and_classes(kind: str) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X2, columns=[f"x {j}" for j in range(X2.shape[1])])
+    labels = np.array(["no", "yes"])[np.unique(Y2, return_inverse=True)[1]]
+    fitted = getattr(mo.estimators, kind)().fit(frame, labels)
+    assert fitted.problem_.class_names == ("no", "yes")
+    assert fitted.problem_.feature_names == ("intercept", *frame.columns)
+    explanation = fitted.problem_.explain(fitted.result_)
+    assert set(explanation.coefficients) == {"intercept", *frame.columns}
+    assert {point.label for point in explanation.point_explanation.points} == {"no", "yes"}
+    assert getattr(mo.estimators, kind)().fit(X2, np.where(labels == "yes", 1, -1)).problem_.data_names is None
+
+
+def test_the_models_of_several_classes_have_the_names_of_theirs() -> None:
+    words = np.array(["a", "b", "c"])[np.unique(Y3, return_inverse=True)[1]]
+    pairs = [problem.class_names for problem in mo.estimators.HingeSVC().fit(X3, words).problem_]
+    assert pairs == [("a", "b"), ("a", "c"), ("b", "c")]
+    rest = [problem.class_names for problem in mo.estimators.HingeSVC(multi_class="ovr").fit(X3, words).problem_]
+    assert rest == [("rest", "a"), ("rest", "b"), ("rest", "c")]
+    assert mo.estimators.MulticlassSVC().fit(X3, words).problem_.class_names == ("a", "b", "c")
+
+
 def test_hinge_cross_validation_is_grid_search() -> None:
     chosen = mo.estimators.HingeSVCCV(lam_grid=4, cv=3).fit(X3, Y3)
     beta = np.arange(1, 5) / 5
