@@ -70,7 +70,8 @@ def find_counterexample(
     best, points = None, 0
     work = 1.0 + _size(form)
     with np.errstate(all="ignore"):
-        for x in _points(model, form, answer, seconds, level):
+        for point in _points(model, form, answer, seconds, level):
+            x = np.where(form.integer, np.round(point) + 0.0, point)  # of an integer off by 1e-15 data of 1e15 make a unit
             points += 1
             if points * work > _WORK or time.perf_counter() > deadline:
                 break

@@ -78,3 +78,14 @@ def test_a_margin_that_a_little_more_of_a_coefficient_reaches() -> None:
     judged = judge(model, get_solver("scip"), lie, Options(), OPEN_LICENCE)
     assert judged.status is Status.INACCURATE
     assert judged.values["w"][0] == pytest.approx(1.0 / 0.9) and judged.objective == pytest.approx(0.5 / 0.81)
+
+
+def test_a_counterexample_has_whole_integers() -> None:
+    """A weight of 1.8e-15 is within the tolerance of an integer, and a unit of the margin on points of 1e15."""
+    X = np.array([[1.0, -5e14, -1.5e15], [1.0, -1.5e15, 1e15], [1.0, 1e15, 5e14]])
+    model = mo.Margin(X, [-1.0, -1.0, 1.0], "hinge", "half-l2", domain=M.Integers(-1, 1), intercept="free", sample_weight=1e6)
+    point = model.complete({"w": np.array([1.0, 0.0, 0.0])})
+    lie = Answer(Status.OPTIMAL, "a lie", values=point, objective=0.0, bound=0.0)
+    judged = judge(model, get_solver("scip"), lie, Options(), OPEN_LICENCE)
+    w = judged.values["w"]
+    assert np.array_equal(w, np.round(w)) and judged.objective >= 0.5
