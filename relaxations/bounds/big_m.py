@@ -81,7 +81,8 @@ class BigMReduction(Reduction[T]):
             raise InputError(
                 "big_m='incumbent' needs a model with an upper_bound: tighten(model, w) sets it from a classifier w", name="big_m"
             )
-        changes: dict[str, object] = {"encoding": "bigm", "gamma": None, "rows": "bigm"}
+        has_rows = model.encoding == "auto" and model.kappa is None  # the λ form knows an M
+        changes: dict[str, object] = {"encoding": "auto" if has_rows else "bigm", "gamma": None, "rows": "bigm"}
         if self.big_m == "zero":
             changes |= {"big_m": "auto", "upper_bound": None, "incumbent": None}
         elif self.big_m == "incumbent":

@@ -365,7 +365,13 @@ class Result(Displayable):
         return -1.0 if self.maximise else 1.0
 
     def in_own_sense(self, value: float) -> float:
-        """Return an objective or bound of the form, which is minimised, in the model's sense; zero has no sign."""
+        """Return a number of the form in the model's sense; zero has no sign.
+
+        Parameters
+        ----------
+        value : float
+            An objective or bound of the form, which is minimised.
+        """
         return self.sign * value + 0.0
 
     @property

@@ -160,13 +160,20 @@ def set_block_option(form: StandardForm, options: Options, name: str, assign: Ca
 
 
 def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None, dict[str, Any]]:
-    """Return the start x, for solvers that need every variable, and the note on it for the result's details."""
+    """Return the start x, for solvers that need every variable, and the note on it for the result's details.
+
+    Raises
+    ------
+    InputError
+        The start names a block that the form does not have, or has another shape.
+    """
     if options.start is None:
         return None, {}
-    missing = [block.label for block in form.blocks if not is_complete(options.start.get(block.label))]
+    start = form.read_values(options.start, "start", partial=True)
+    missing = [block.label for block in form.blocks if not is_complete(start.get(block.label))]
     if missing:
-        return None, warn_unused_start("this solver", f"it needs every variable; some are missing in {', '.join(missing)}")
-    return form.join(options.start), {}
+        return None, warn_unused_start("this solver", f"it needs every variable; without some of {', '.join(missing)}")
+    return form.join(start), {}
 
 
 def is_complete(value: FloatArray | None) -> bool:

@@ -43,7 +43,18 @@ __all__ = [
 
 
 def short_text(value: object) -> str:
-    """Return a value for a message, in one line: its representation, or the type and the number of entries of a long one."""
+    """Return a value for a message, in one line.
+
+    Parameters
+    ----------
+    value : object
+        Anything that a user gave.
+
+    Returns
+    -------
+    str
+        Its representation; of one that is long or has several lines the type and the number of entries, or its beginning.
+    """
     if isinstance(value, int) and abs(value) >= 10**40:
         return "an integer of over forty digits"
     text = repr(value)

@@ -36,7 +36,7 @@ def test_estimators_decide_as_their_models() -> None:
     between = np.array([[-fitted.intercept_[0] / fitted.coef_[0, 0], 0.0]])
     assert fitted.decision_function(between)[0] == 0.0
     assert fitted.predict(between).tolist() == ["no"]
-    assert fitted.problem_.predict(fitted.result_.values, np.column_stack([[1.0], between])).tolist() == [-1.0]
+    assert fitted.problem_.predict(fitted.result_.values, np.column_stack([[1.0], between])).tolist() == ["no"]
 
 
 def test_questions() -> None:

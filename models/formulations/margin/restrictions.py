@@ -561,8 +561,8 @@ class ErrorBudget(Restriction):
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed limit."""
-        code = f"{int(self.points):+d}" if self._is_of_class else ""
-        group = f"class {self.shown} ({code})" if code and self.shown else f"class {code}" if code else "the group"
+        code, shown = f"{int(self.points):+d}" if self._is_of_class else "", str(self.shown)
+        group = f"class {shown} ({code})" if code and shown else f"class {code}" if code else "the group"
         latex = rf"\text{{errors of {latex_words(group)}}} \le {self.share:g}\ \text{{of its points}}"
         return (Line(f"errors of {group} <= {self.share:g} of its points", latex, "budget count"),)
 

@@ -78,7 +78,7 @@ def test_what_the_lagrangian_leaves_is_searched():
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 def test_equal_to_other_solvers(solver, encoding, intercept):
     X, y = clusters(seed=3, n=24)
-    model = mo.ZeroOneSVM(X, y, kappa=0.3, intercept=intercept, encoding=encoding)
+    model = mo.ZeroOneSVM(X, y, kappa=0.3, intercept=intercept)
     ours = mo.solve(model, "zero-one-bb")
     known = mo.ZeroOneSVM(X, y, kappa=0.3, intercept=intercept, encoding=encoding, incumbent=ours.values["w"])
     theirs = mo.solve(known, solver, threads=1)

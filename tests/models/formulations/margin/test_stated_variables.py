@@ -37,7 +37,7 @@ _MODELS: list[mo.Margin] = [
     mo.Margin(_X, _Y, {"city": "ramp", "land": margin.Hat(), "sea": _BENT}, groups=_GROUPS, domain=margin.Box(-2.0, 2.0)),
 ]
 #: Letters of the data and of numbers: rows, labels, costs, bounds of coefficients, values that the row itself gives.
-_GIVEN = {"sum", "x", "y", "c", "u", "g"}
+_GIVEN = {"sum", "x", "y", "c", "u", "g", "M"}
 
 
 def _listed(model: mo.Margin) -> list[Any]:
