@@ -92,7 +92,7 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         if conditions_met(certificate, tol) and _near(certificate, certificate.unmet, tol):
             return Verdict(Status.OPTIMAL)
         return Verdict(Status.INACCURATE, (_unmet(certificate),))
-    if answer.bound is None:
+    if answer.bound is None or not np.isfinite(answer.bound):
         return Verdict(Status.INACCURATE, ("the solver says optimal and gives neither multipliers nor a bound to support it",))
     if gap_closed(certificate, answer.bound, tol):
         return Verdict(Status.OPTIMAL)

@@ -7,6 +7,7 @@ terminals and notebooks, or where progress is asked for; never by worker process
 from __future__ import annotations
 
 import gc
+import math
 import multiprocessing
 import sys
 import time
@@ -16,7 +17,6 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
 from numba.core import event
 
 from ...code_cache import CodeCache
@@ -125,7 +125,7 @@ class CompileClock(event.Listener):
 
     def warn_beyond(self, time_limit: float | None) -> None:
         """Warn that compiling took longer than the time limit, unless a line showed it or an outer run will warn."""
-        limit = np.inf if time_limit is None else max(time_limit, MESSAGE_DELAY)
+        limit = math.inf if time_limit is None else max(time_limit, MESSAGE_DELAY)
         if self.seconds <= limit or self._shown or CompileClock.outermost is not self or _in_worker():
             return
         message = (

@@ -169,11 +169,11 @@ def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None
     """
     if options.start is None:
         return None, {}
-    start = form.read_values(options.start, "start", partial=True)
-    missing = [block.label for block in form.blocks if not is_complete(start.get(block.label))]
-    if missing:
+    indices, values = started_variables(form, options)
+    if indices.size < form.n:
+        missing = [block.label for block in form.blocks if not is_complete(options.start.get(block.label))]
         return None, warn_unused_start("this solver", f"it needs every variable; without some of {', '.join(missing)}")
-    return form.join(start), {}
+    return values, {}
 
 
 def is_complete(value: FloatArray | None) -> bool:
@@ -182,7 +182,13 @@ def is_complete(value: FloatArray | None) -> bool:
 
 
 def started_variables(form: StandardForm, options: Options) -> tuple[IntArray, FloatArray]:
-    """Return the indices in x of the variables that a start has values for, and the values."""
+    """Return the indices in x of the variables that a start has values for, and the values.
+
+    Raises
+    ------
+    InputError
+        The start names a block that the form does not have, or has another shape.
+    """
     x = np.full(form.n, np.nan)
     for label, value in (options.start or {}).items():
         x[form.slices[label]] = form.block(label).pack(value)

@@ -89,8 +89,9 @@ def test_a_column_of_words_names_its_groups(column: str, by: Any) -> None:
     instance, words = _words()
     state = [mo.Margin(instance, subject_to=mo.parity(groups, 0.05, by=by)) for groups in (column, words[column].to_numpy())]
     w = np.random.default_rng(0).normal(size=instance.X.shape[1])
-    named, given = (model.subject_to[0].violation(model.X, model.y, w) for model in state)
-    assert named == pytest.approx(given, rel=1e-9) and named > 0.0
+    by_name, by_words = (model.subject_to[0].violation(model.X, model.y, w) for model in state)
+    assert by_name == pytest.approx(by_words, rel=1e-9) and by_name > 0.0
+    assert any(column in line.text for line in state[0].subject_to[0].lines())
 
 
 def test_a_part_of_the_data_without_a_word_has_the_groups_of_the_others() -> None:

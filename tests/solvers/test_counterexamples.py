@@ -84,7 +84,7 @@ def test_a_counterexample_has_whole_integers() -> None:
     """A weight of 1.8e-15 is within the tolerance of an integer, and a unit of the margin on points of 1e15."""
     X = np.array([[1.0, -5e14, -1.5e15], [1.0, -1.5e15, 1e15], [1.0, 1e15, 5e14]])
     model = mo.Margin(X, [-1.0, -1.0, 1.0], "hinge", "half-l2", domain=M.Integers(-1, 1), intercept="free", sample_weight=1e6)
-    pytest.importorskip("pyscipopt")
+    pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
     result = mo.solve(model, "scip", time_limit=2.0)
     w = result.values["w"]
     assert np.array_equal(w, np.round(w)) and result.objective >= 0.5

@@ -371,6 +371,14 @@ def test_starts_by_names_of_variables_reach_the_solver_by_block(overlapping: Any
         solve_problem(model, "linear-newton", Options(start={"w[2]": 7.0}))
 
 
+def test_a_start_of_some_variables_is_named_where_a_solver_needs_all(overlapping: Any) -> None:
+    model = HingeSVM(overlapping.X, overlapping.y)
+    with pytest.warns(MarginoptWarning) as caught:
+        result = solve_problem(model, "osqp", Options(start={"w[0]": 1.0}))
+    assert [getattr(w.message, "name", None) for w in caught] == ["start"]
+    assert "w" in result.details["start"] and result.status is Status.OPTIMAL
+
+
 @pytest.mark.parametrize("solver", ["scip", "gurobi", "highs"])
 def test_mixed_integer_solvers_complete_a_start_of_some_variables(solver: str) -> None:
     """The start is the optimum of a knapsack without one of its variables; the native log says that it was read."""

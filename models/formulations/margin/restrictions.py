@@ -642,7 +642,8 @@ class _OfGroups(Restriction):
         if self.groups.dtype.kind == "U":
             words = names.words(str(self.groups))
             if words:
-                return replace(self, groups=_groups_of_words(in_memory(X, "groups by the name of a column"), words))
+                groups = _groups_of_words(in_memory(X, "groups by the name of a column"), words)
+                return replace(self, groups=groups, shown=str(self.groups))
             j = names.column(str(self.groups))
         else:
             j, width = int(self.groups), X.shape[1]

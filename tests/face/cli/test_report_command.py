@@ -112,18 +112,18 @@ def test_a_generated_family_of_ramp_problems(tmp_path: Path) -> None:
 
 
 def test_means_over_subsamples_stand_at_the_prompt(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ("--relaxations", "continuous", "--exact", "none", "--out", tmp_path / "out", "--quiet")
+    arguments = ("--relaxations", "continuous", "--exact", "none", "--out", tmp_path / "out", "--quiet")
     title = "Relaxations over instances"
     for seeds, expected in ((("--subsample-seeds", "0-1"), True), ((), False)):
-        assert run("report", data, "--label", "label", "--n", "16", *seeds, *asked) == 0
+        assert run("report", data, "--label", "label", "--n", "16", *seeds, *arguments) == 0
         assert (title in capsys.readouterr().out) is expected
 
 
 def test_replicates_with_chosen_lam_held_out_points_and_proofs(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     chosen = ("--n", "16", "--subsample-seeds", "0-1", "--lam", "auto", "--held-out", "0.25", "--proofs")
-    asked = ("--relaxations", "conic", "--exact", "zero-one-bb", "--time-limit", "60")
-    assert run("report", data, "--label", "label", *chosen, *asked, "--out", out, "--quiet") == 0
+    arguments = ("--relaxations", "conic", "--exact", "zero-one-bb", "--time-limit", "60")
+    assert run("report", data, "--label", "label", *chosen, *arguments, "--out", out, "--quiet") == 0
     report = GapReport.from_json(out / "report.json")
     assert [c.n for c in report.instances] == [12, 12] and len({c.family for c in report.instances}) == 1
     assert all(c.lam is not None and c.lam_low is not None and c.lam_low < c.lam for c in report.instances)
@@ -179,11 +179,11 @@ def test_three_classes_by_name_are_chosen_from(tmp_path: Path, capsys: pytest.Ca
     kinds = np.repeat(["ash", "elm", "oak"], 8)
     rows = [f"{k},{a:.3f},{b:.3f}\n" for k, (a, b) in zip(kinds, rng.normal(size=(24, 2)), strict=True)]
     path.write_text("kind,height,girth\n" + "".join(rows), encoding="utf-8")
-    asked = ("report", path, "--label", "kind", "--relaxations", "conic", "--exact", "none", "--out", tmp_path / "out", "--quiet")
-    assert run(*asked) == 2
+    arguments = ("report", path, "--label", "kind", "--relaxations", "conic", "--exact", "none", "--out", tmp_path / "out", "--quiet")
+    assert run(*arguments) == 2
     error = capsys.readouterr().err
     assert all(name in error for name in ("ash", "elm", "oak", "--pair"))
-    assert run(*asked, "--pair", "ash", "yew") == 2
+    assert run(*arguments, "--pair", "ash", "yew") == 2
     assert "yew" in capsys.readouterr().err
-    assert run(*asked, "--pair", "ash", "oak") == 0
+    assert run(*arguments, "--pair", "ash", "oak") == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("wrote ")
