@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -379,8 +380,11 @@ def test_a_start_of_some_variables_is_named_where_a_solver_needs_all(overlapping
     assert "w" in result.details["start"] and result.status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize("solver", ["scip", "gurobi", "highs"])
-def test_mixed_integer_solvers_complete_a_start_of_some_variables(solver: str) -> None:
+@pytest.mark.parametrize(
+    ("solver", "words"),
+    [("scip", "by completesol"), ("gurobi", "Loaded user MIP start"), ("highs", "MIP start solution is feasible")],
+)
+def test_mixed_integer_solvers_complete_a_start_of_some_variables(solver: str, words: str, tmp_path: Path) -> None:
     """The start is the optimum of a knapsack without one of its variables; the native log says that it was read."""
     require(get_solver(solver))
     rng = np.random.default_rng(4)
@@ -389,9 +393,11 @@ def test_mixed_integer_solvers_complete_a_start_of_some_variables(solver: str) -
     form = StandardForm("knapsack", (Block("x", (30,)),), -values, (row,), np.zeros(30), np.ones(30), np.ones(30, dtype=bool))
     best = solve_problem(form, solver, Options())
     start = {f"x[{j}]": float(best.values["x"][j]) for j in range(29)}
-    result = solve_problem(form, solver, Options(start=start, node_limit=1))
-    assert result.objective == best.objective
-    assert "start" not in result.details
+    logs = [tmp_path / "with.log", tmp_path / "without.log"]
+    for log, given_start in zip(logs, (start, None), strict=True):
+        result = solve_problem(form, solver, Options(start=given_start, log_file=log))
+        assert result.objective == best.objective and "start" not in result.details
+    assert [words in log.read_text() for log in logs] == [True, False]
 
 
 @pytest.mark.parametrize(

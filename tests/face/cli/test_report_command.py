@@ -179,7 +179,8 @@ def test_three_classes_by_name_are_chosen_from(tmp_path: Path, capsys: pytest.Ca
     kinds = np.repeat(["ash", "elm", "oak"], 8)
     rows = [f"{k},{a:.3f},{b:.3f}\n" for k, (a, b) in zip(kinds, rng.normal(size=(24, 2)), strict=True)]
     path.write_text("kind,height,girth\n" + "".join(rows), encoding="utf-8")
-    arguments = ("report", path, "--label", "kind", "--relaxations", "conic", "--exact", "none", "--out", tmp_path / "out", "--quiet")
+    results = ("--relaxations", "conic", "--exact", "none", "--out", tmp_path / "out", "--quiet")
+    arguments = ("report", path, "--label", "kind", *results)
     assert run(*arguments) == 2
     error = capsys.readouterr().err
     assert all(name in error for name in ("ash", "elm", "oak", "--pair"))
