@@ -66,13 +66,15 @@ def complete_claim(
     """Return a claim of infeasibility or unboundedness with a better ray where the solver's does not prove it, or an objection.
 
     ``ray`` is the evidence of the answer's own ray. Integers count as real numbers: Farkas multipliers of that relaxation leave
-    no integers either. ``points`` may be feasible starts of a ray of descent. ``bounded`` is the reason why the objective has a
-    lower bound (`lower_bound_reason`), empty without one; ``seconds`` limits the searches.
+    no integers either, and whole multiples of its rational ray of descent keep integers integers, if the rows are linear.
+    ``points`` may be feasible starts of a ray of descent. ``bounded`` is the reason why the objective has a lower bound
+    (`lower_bound_reason`), empty without one; ``seconds`` limits the searches.
     """
     if ray.proved and answer.status is Status.INFEASIBLE:
         return CompletedClaim(answer, ray)
     integer = bool(form.integer.any())
-    rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form, seconds)
+    relaxed = form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form
+    rows = _rows(relaxed, seconds)
     z, x = (None, None) if rows is None else rows.farkas()
     empty = RayEvidence() if z is None else RayEvidence.of(form, z)
     if answer.status is Status.INFEASIBLE:
@@ -88,8 +90,9 @@ def complete_claim(
         return CompletedClaim(replace(answer, details={**answer.details, "farkas multipliers": z}), ray, remark)
     if bounded:
         return CompletedClaim(answer, ray, _BOUNDED.format(bounded))
-    completed = CompletedClaim(answer, ray) if rows is None or integer else _descent(form, rows, answer, ray)
-    starts = (*points, *(() if x is None else (x,)))
+    curved = integer and ScaledLinearRows.of(relaxed) is None
+    completed = CompletedClaim(answer, ray) if rows is None or curved else _descent(relaxed, rows, answer, ray)
+    starts = (*points, np.zeros(form.n), *(() if x is None else (x, np.round(x))))
     candidates = (*starts, *_far_points(form, completed.answer, starts))
     if completed.ray.exact and any(point_exists(form, point) for point in candidates):
         return replace(completed, ray=completed.ray.with_feasible_point)
@@ -97,11 +100,16 @@ def complete_claim(
 
 
 def _far_points(form: StandardForm, answer: Answer, points: Sequence[FloatArray]) -> Iterator[FloatArray]:
-    """Yield points far along the ray of descent: a ray into a cone's interior leads to points with room for rounding."""
+    """Yield points far along the ray of descent: a ray into a cone's interior leads to points with room for rounding.
+
+    With integers the ray's smallest entry counts as one and its entries are rounded.
+    """
     if answer.ray is None:
         return
     direction = form.join(answer.ray)
-    for point in (np.zeros(form.n), *points):
+    if form.integer.any():
+        direction = np.round(direction / np.abs(direction[direction != 0.0]).min(initial=np.inf))
+    for point in points:
         for length in _LENGTHS:
             yield point + length * max(1.0, float(np.abs(point).max(initial=0.0))) * direction
 

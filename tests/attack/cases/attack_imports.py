@@ -53,6 +53,8 @@ def compared(result: Any, truth: float) -> str:
         lacking, false = ("point", Status.UNBOUNDED) if truth > 0 else ("least value", Status.INFEASIBLE)
         claims = result.status in (Status.OPTIMAL, false)
         return f"{result.status.value} at {result.objective}: the program has no {lacking}" if claims else ""
+    if result.status is Status.UNBOUNDED and result.evidence.startswith("proved"):
+        return ""  # an exact ray from an exact point: the other optimum is none
     if result.status is Status.UNBOUNDED:
         return f"unbounded ({result.evidence}): the optimum is {truth}"
     allowed = WRONG * max(1.0, abs(truth))

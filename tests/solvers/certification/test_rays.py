@@ -209,6 +209,18 @@ def test_an_optimum_of_integers_that_has_a_ray_of_descent_is_none() -> None:
     assert unbounded_integer_ray(form.replace(q=np.array(rows[0]))) == ""  # the first row holds it
 
 
+def test_a_rational_ray_proves_that_integers_have_no_least_value() -> None:
+    """SCIP and Gurobi say unbounded, without a ray; a HiGHS of SciPy 1.17 calls -4 the optimum."""
+    rows = [[-3.0, 4, 2, 2, 3], [2, -1, -2, 0, 0]]
+    form = _form(rows, [14.0, 1], q=np.array([3.0, 2, 1, 2, 4]), integer=np.array([True, True, True, False, False]))
+    form = form.replace(lower=np.array([-np.inf, 0, -np.inf, 0, -3]), upper=np.array([2.0, np.inf, np.inf, np.inf, 3]))
+    result = _judged(form, mo.Status.UNBOUNDED)
+    assert result.status is mo.Status.UNBOUNDED
+    assert result.evidence.startswith("proved")
+    held = _judged(form.replace(lower=np.array([-9.0, 0, -9, 0, -3])), mo.Status.UNBOUNDED)
+    assert held.status is not mo.Status.UNBOUNDED
+
+
 def test_mixed_integer_infeasibility_is_a_claim() -> None:
     pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
     form = _form([[2.0, 2.0], [-2.0, -2.0]], [-1.0, 1.0])  # x1 + x2 = 1/2
