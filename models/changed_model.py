@@ -249,11 +249,11 @@ class ChangedModel(Model):
         """Return the names of the base model's coefficients."""
         return self.base.named_axes
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores of the base model."""
         return self.base.decision_function(self._before(values), X)
 
-    def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
+    def _predictions(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
         """Return the classes that the base model decides."""
         return self.base.predict(self._before(values), X)
 

@@ -1,5 +1,5 @@
-"""`Model`, the base class of formulations: a frozen object that is stated and compiled once, and can be changed, shown and
-exported.
+"""`Model`, the base class of formulations: a frozen object that is stated and compiled once, can be changed, shown and exported,
+and predicts the classes of new points.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ import copy
 import inspect
 import os
 from abc import ABC, ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property, wraps
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -19,8 +19,7 @@ from ..data_names import DataNames, labelled_arrays
 from ..display import Display, Displayable
 from ..errors import InputError, UnsupportedModelError, checked_return, count_text, replace_old_name, unknown_name
 from .appraisal import Appraisal, ExactCost
-from .arrays import FloatArray, check_bytes
-from .decision import decided_codes
+from .arrays import FloatArray, IntArray, check_bytes
 from .digest import EARLIER_NAMES
 from .explanation import Explanation, PointExplanation, Solution, explain
 from .export_methods import ExportMethods
@@ -35,6 +34,21 @@ if TYPE_CHECKING:
     from .importing.source import Import
 
 V = TypeVar("V")
+
+
+# The rule by which scores decide classes, for models, estimators and reports: a point is of the second class, +1, if its score is
+# above 0; a score of exactly 0 is of the first, -1. Of several scores the highest decides, the first of equal ones. The linear
+# classifiers of scikit-learn have the same rule.
+
+
+def decided_codes(scores: FloatArray) -> IntArray:
+    """Return the code of each point's class: 0 or 1 by the sign of one score (n,), 0 to K - 1 by the largest of K (n × K)."""
+    return (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+
+
+def decided_labels(scores: FloatArray) -> FloatArray:
+    """Return the labels -1 and +1 that the scores of points (n,) decide."""
+    return np.where(scores > 0.0, 1.0, -1.0)
 
 
 @cache
@@ -96,24 +110,6 @@ class FormulationType(ABCMeta):
         return super().__call__(*arrays, *parameters, **{"data_names": data[2], **parameter_values})
 
 
-def _check_point(model: Model, values: object) -> None:
-    """Raise `InputError` unless values are a mapping of block to array, and not an empty one."""
-    check_mapping(values, "values")
-    if not values:
-        raise InputError(f"there is no point of {model.name} to predict by", name="values")
-
-
-def _of_a_point(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of a point's values that checks the point first."""
-
-    @wraps(method)
-    def checked(self: Model, values: Mapping[str, FloatArray], X: object) -> Any:
-        _check_point(self, values)
-        return method(self, values, X)
-
-    return checked
-
-
 @dataclass(frozen=True, eq=False)
 class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     """Base class of formulations: data and parameters, taken literally, validated once.
@@ -148,12 +144,6 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         object.__setattr__(named, "data_names", names)
         return named
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Have the formulation's own `predict` and `decision_function` refuse what is no point."""
-        super().__init_subclass__(**options)
-        for method in {"predict", "decision_function"} & cls.__dict__.keys():
-            setattr(cls, method, _of_a_point(cls.__dict__[method]))
-
     @property
     def certified_by_appraisal(self) -> bool:
         """Return whether `appraise` certifies points in place of the form, which is not convex, so that no multipliers prove a
@@ -174,8 +164,9 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         check_bytes(self.form_bytes, f"the standard form of {self.name}")
         form = checked_return(self.compile(), StandardForm, "compile", self.name)
         for label, axes in self.named_axes.items():
-            form = form.with_names(label, *axes)
-        return form.with_point_names(self.point_names)
+            form = form.with_names(label, *axes) if all(axes) else form
+        names = self.point_names
+        return form.with_point_names(names) if names else form
 
     @property
     def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
@@ -333,9 +324,16 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
         Raises
         ------
+        InputError
+            There is no point, or X has other columns.
         UnsupportedModelError
             The formulation has no classifier.
         """
+        self._check_point(values)
+        return self._decision_scores(values, X)
+
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Return the scores of `decision_function`, which has checked the point; a formulation with a classifier overrides it."""
         raise UnsupportedModelError(f"{self.name} has no classifier, so no scores of points")
 
     def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
@@ -345,7 +343,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         -------
         ndarray (rows,)
             Names of the classes, where the data were given with names; else -1 and +1, or the labels of several classes. A score
-            of exactly 0 is of class -1, as estimators have it.
+            of exactly 0 is of class -1, as estimators have it. The scores themselves, where the model predicts numbers.
 
         Raises
         ------
@@ -354,9 +352,19 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         InputError
             There is no point, or X has other columns, or the same ones in another order.
         """
-        _check_point(self, values)
-        scores = self.decision_function(values, self.unnamed_rows(X))
+        self._check_point(values)
+        return self._predictions(values, self.unnamed_rows(X))
+
+    def _predictions(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
+        """Return what `predict` returns, which has checked the point and the columns: the classes that the scores decide."""
+        scores = self.decision_function(values, X)
         return self.class_values(1 if scores.ndim == 1 else scores.shape[1])[decided_codes(scores)]
+
+    def _check_point(self, values: object) -> None:
+        """Raise `InputError` unless values are a mapping of block to array, and not an empty one."""
+        check_mapping(values, "values")
+        if not values:
+            raise InputError(f"there is no point of {self.name} to predict by", name="values")
 
     def class_values(self, scores: int) -> np.ndarray[Any, Any]:
         """Return the classes in the order of their codes: their names, else -1 and +1 of one score, 0 to K - 1 of K scores."""
@@ -565,6 +573,11 @@ class BareForm(Model):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.source_form.name)
+
+    @cached_property
+    def form(self) -> StandardForm:
+        """Return the source form, with the names of the data where it has some."""
+        return self.source_form if self.data_names is None else super().form
 
     @property
     def form_bytes(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -32,9 +33,10 @@ def round_down(exact: Fraction) -> float:
     return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
 
 
+@lru_cache(maxsize=4096)  # a certificate asks for the same few n again and again
 def gamma(n: int) -> float:
     """Return γ_{n+2} = (n+2)u/(1 - (n+2)u), u the unit roundoff; the 2 more cover the roundings of the bound itself."""
-    nu = (n + 2) * UNIT
+    nu = float((n + 2) * UNIT)
     return nu / (1.0 - nu)
 
 

@@ -170,8 +170,7 @@ def _leading(form: StandardForm, costs: LeadingCosts, points: list[FloatArray]) 
             yield np.clip(factor * point[block], low, high)
             if form.integer[block].any() and point[block].any():
                 yield np.clip(np.round(factor * point[block]), low, high)
-    F, _ = form.rows_matrix()
-    part = F[:, block]
+    part = costs.columns
     largest = float(np.abs(part.data).max(initial=0.0))
     unit = 1.0 / largest if largest > 0.0 else 1.0
     raising = np.asarray(part.sum(axis=0)).ravel()
@@ -231,6 +230,7 @@ class LeadingCosts:
     P: sp.csr_array | None  #: quadratic term of the leading block
     q: FloatArray  #: linear costs of the leading block
     r: float  #: constant of the objective
+    columns: sp.csr_array  #: columns of the leading block in all rows
     rows: sp.csc_array  #: rows of one slack each, by slack; the slack is at least -(row @ w + constant) / coefficient
     constants: FloatArray  #: constants of these rows
     coefficients: FloatArray  #: coefficient of the slack in each row
@@ -254,20 +254,20 @@ class LeadingCosts:
         others = np.r_[0 : first.start, first.stop : form.n]
         P = None if form.quadratic is None else form.quadratic.csc
         F, g = form.rows_matrix()
-        other_columns = sp.csr_array(F[:, others])
+        columns, other_columns = sp.csr_array(F[:, first]), sp.csr_array(F[:, others])
         linear, equations = form.rows_mask(Zero, Nonnegative), form.rows_mask(Zero)
         counts = np.diff(other_columns.indptr)
         lone_rows = np.flatnonzero(linear & (counts == 0))
         rows = np.flatnonzero(linear & (counts == 1))
         rows = rows[other_columns.data[other_columns.indptr[rows]] > 0.0]
         rows = rows[np.argsort(other_columns.indices[other_columns.indptr[rows]], kind="stable")]
-        columns = other_columns.indices[other_columns.indptr[rows]]
-        slacks, groups = np.unique(columns, return_index=True)
+        slacks, groups = np.unique(other_columns.indices[other_columns.indptr[rows]], return_index=True)
         return cls(
             P=None if P is None else sp.csr_array(P[first, first]),
             q=form.q[first],
             r=form.r,
-            rows=sp.csc_array(F[rows][:, first]),
+            columns=columns,
+            rows=sp.csc_array(columns[rows]),
             constants=g[rows],
             coefficients=other_columns.data[other_columns.indptr[rows]],
             groups=groups,
@@ -280,7 +280,7 @@ class LeadingCosts:
             low=form.lower[first],
             high=form.upper[first],
             integer_leading=form.integer[first],
-            own_rows=sp.csc_array(F[lone_rows][:, first]),
+            own_rows=sp.csc_array(columns[lone_rows]),
             own_constants=g[lone_rows],
             equations=equations[lone_rows],
         )

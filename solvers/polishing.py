@@ -87,21 +87,23 @@ def polish(
 
 def _best(form: StandardForm, model: Model | None, candidates: list[tuple[FloatArray, str]]) -> tuple[FloatArray, str]:
     """Return the best feasible candidate, of those moved to exact points first; without one the least violated candidate."""
-    counted = [] if model is None else [(_recounted(form, model, point), source) for point, source in candidates]
-    certified_points: list[tuple[Certificate, FloatArray, str]] = []
-    for group in (counted, candidates):  # if no exact point is feasible, a candidate may be, within rounding
-        certified = [(certify(form, form.split(point)), point, source) for point, source in group]
+    groups: list[Iterator[tuple[Mapping[str, FloatArray], str]]] = [((form.split(point), source) for point, source in candidates)]
+    if model is not None:
+        groups.insert(0, ((_exact_values(form, model, point), source) for point, source in candidates))
+    certified_points: list[tuple[Certificate, Mapping[str, FloatArray], str]] = []
+    for group in groups:  # if no exact point is feasible, a candidate may be, within rounding
+        certified = [(certify(form, values), values, source) for values, source in group]
         if any(c.feasible(_FEASIBLE) for c, _, _ in certified):
-            _, point, source = certified[_best_feasible([c for c, _, _ in certified])]
-            return point, source
+            _, values, source = certified[_best_feasible([c for c, _, _ in certified])]
+            return form.join(values), source
         certified_points += certified
-    _, point, source = min(certified_points, key=lambda entry: entry[0].primal_residual)
-    return point, source
+    _, values, source = min(certified_points, key=lambda entry: entry[0].primal_residual)
+    return form.join(values), source
 
 
-def _recounted(form: StandardForm, model: Model, x: FloatArray) -> FloatArray:
+def _exact_values(form: StandardForm, model: Model, x: FloatArray) -> dict[str, FloatArray]:
     """Return the point near x with the exact cost of its coefficients: within a solver's tolerance x itself may cost less."""
-    return form.join(model.exact_point(model.with_best_auxiliaries(form.split(x))))
+    return model.exact_point(model.with_best_auxiliaries(form.split(x)))
 
 
 def _completed(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:

@@ -32,10 +32,10 @@ import scipy.sparse as sp
 from ..errors import TooLargeError
 from ..models.arrays import FloatArray
 from ..models.program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from ..models.program.convexity import is_semidefinite
 from ..models.program.csr_rows import CSRRows
 from ..models.program.exponential_cones import TranscendentalCone
 from ..models.program.form import Constraint, StandardForm
+from ..models.program.quadratic import is_semidefinite
 
 #: Coefficients of a form, P included, above which rational arithmetic is refused (about a minute).
 MAX_NONZEROS = 200_000

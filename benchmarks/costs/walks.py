@@ -1,15 +1,18 @@
 """Call depth of common calls: files of the package that each one passes, functions that it enters, and calls between files.
 
-    python benchmarks/costs/walks.py
+    python benchmarks/costs/walks.py [--files]
 
 A reader who follows a call opens each of these files. Python's profile hook counts; a call runs twice before, so that imports and
-compiled code do not count. A change of file is an entry into a function of another file than the last entered one.
+compiled code do not count. A change of file is an entry into a function of another file than the last entered one. ``--files``
+prints the files of each call after the table, each with its lines and the functions that are entered.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import warnings
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,9 +34,9 @@ GOALS = {
 
 @dataclass
 class Walk:
-    """The files that a call passes, as a profile hook."""
+    """The files that a call passes, each with the functions that it enters, as a profile hook."""
 
-    files: set[str] = field(default_factory=set)
+    files: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     calls: int = 0
     changes: int = 0
     last: str = ""
@@ -46,12 +49,12 @@ class Walk:
         name = self.names.get(code)
         if name is None:
             path = Path(code).resolve() if not code.startswith("<") else Path(code)
-            inside = path.is_relative_to(ROOT) and ".venv" not in path.parts
+            inside = path.is_relative_to(ROOT) and ".venv" not in path.parts and path != Path(__file__).resolve()
             name = self.names[code] = str(path.relative_to(ROOT)) if inside else ""
         if name:
             self.calls += 1
             self.changes += name != self.last
-            self.files.add(name)
+            self.files[name].add(frame.f_code.co_qualname)
             self.last = name
 
 
@@ -85,11 +88,21 @@ def calls() -> dict[str, Callable[[], object]]:
 
 def main() -> None:
     """Print the table of walks beside the goals."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--files", action="store_true", help="print the files of each call")
+    wants_files = parser.parse_args().files
     warnings.simplefilter("ignore")
     print("| call | files | goal | functions entered | changes of file | goal |\n|---|---|---|---|---|---|")
+    walks = {}
     for name, call in calls().items():
         walk, (files, changes) = walked(call), GOALS[name]
+        walks[name] = walk
         print(f"| {name} | {len(walk.files)} | {files} | {walk.calls:,} | {walk.changes:,} | {changes or '-'} |", flush=True)
+    for name, walk in walks.items() if wants_files else ():
+        print(f"\n{name}")
+        for file, functions in sorted(walk.files.items()):
+            lines = len((ROOT / file).read_text(encoding="utf-8").splitlines())
+            print(f"  {file} ({lines} lines): {', '.join(sorted(functions))}")
 
 
 if __name__ == "__main__":

@@ -178,10 +178,10 @@ class ConeRows:
         tails = (np.flatnonzero(~self.head[first : first + cone.dim]) + first).tolist()
         return heads + [(1.0, row, row) for row in tails]
 
-    def value(self, row: int, x: Sequence[Any]) -> Any:
-        """Return a row as an expression in a package's variables ``x``, which hold those of v after those of x."""
-        j, scale = self.variable[row], float(self.scale[row])
-        return scale if j < 0 else scale * x[j]
+    def expressions(self, x: Sequence[Any]) -> list[Any]:
+        """Return the rows as expressions in a package's variables ``x``, which hold those of v after those of x."""
+        rows = zip(self.variable.tolist(), self.scale.tolist(), strict=True)
+        return [scale if j < 0 else scale * x[j] for j, scale in rows]
 
     def multipliers(self, value: FloatArray, mu: FloatArray, link: FloatArray) -> FloatArray:
         """Return the multipliers z of the cones' rows from those of h ≤ 0 and of the linking equations (see the module's text).

@@ -143,8 +143,10 @@ def _cones(pyo: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
         link = pyo.Constraint(linked, rule=lambda _, i: products[i] - auxiliary[i] == -float(c.g[i]))
         _component(model, f"{c.label}_link", link)
 
+    values = rows.expressions(x)
+
     def rule(_: Any, k: int) -> Any:
-        return sum(coefficient * rows.value(i, x) * rows.value(j, x) for coefficient, i, j in rows.products(k)) <= 0.0
+        return sum(coefficient * values[i] * values[j] for coefficient, i, j in rows.products(k)) <= 0.0
 
     _component(model, c.label, pyo.Constraint(range(c.cone.count), rule=rule))
 

@@ -447,7 +447,7 @@ class ConicSVM(Model):
             return 0.0
         return float(max(eigenvalues[-2], 0.0) / eigenvalues[-1])
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return x'w, or Σ w_i y_i (k(x_i, x) + offset) in the kernel form, of new rows."""
         rows = as_points(X, columns=self.X.shape[1])
         if self.kernel is None:

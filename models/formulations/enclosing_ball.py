@@ -16,8 +16,7 @@ import numpy as np
 from ...errors import InputError, count_text
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, nonzero_mask
 from ..explanation import ON_MARGIN, PointExplanation, PointRow
-from ..kernels.feature_map import CentredPoints, centre_points
-from ..kernels.gram import KernelGram
+from ..kernels.gram import CentredPoints, KernelGram, centre_points
 from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..record import DataKind, FormulationInfo, kernel_parameters, with_kernel
 from ..statement import DualStatement, Line, Statement

@@ -177,7 +177,7 @@ class HingeSVM(Model):
         w = 0.5 * (self.X.T @ (np.asarray(alpha) * self.y))
         return self.with_best_auxiliaries({"w": w})
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores x'w of new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
 

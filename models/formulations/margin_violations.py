@@ -206,6 +206,10 @@ class MarginViolationModel(Model):
         """Return ||w||² of the penalised weights."""
         return float(w[self.penalised] @ w[self.penalised])
 
+    def objective_with_margins(self, w: FloatArray, satisfied: BoolArray) -> float:
+        """Return ||w||² plus the costs of the margins that w does not satisfy; infinite beyond the budget."""
+        return self.cost.objective_value(self.squared_norm(w), ~satisfied)
+
     @property
     def norm_line(self) -> Line:
         """Return the printed ||w||² of the penalised weights."""
@@ -347,7 +351,7 @@ class MarginViolationModel(Model):
         """Return whether the constraint ``margin`` has a row for every point: explanations then mark points on their margin."""
         return True
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores x'w of new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
 

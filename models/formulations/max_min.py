@@ -271,14 +271,14 @@ class HullsOfScaledFeatures(ConvexHullsDual):
 
     factors: FloatArray = field(default_factory=lambda: np.ones(1), kw_only=True)
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores of new rows, whose features are scaled first."""
         rows = to_dense(as_points(X, columns=self.X.shape[1]))
-        return super().decision_function(values, rows * self.factors)
+        return super()._decision_scores(values, rows * self.factors)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return one row for each point, whose features are scaled already."""
-        return two_classes(self.X, self.y, partial(super().decision_function, values), dual_weights(values))
+        return two_classes(self.X, self.y, partial(super()._decision_scores, values), dual_weights(values))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -455,7 +455,7 @@ class MaxMinSVM(Model):
         """Return the inner problem at the parameter that was found."""
         return self.at(optimised[self.problem.label]) if self.problem.label in optimised else self
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Raise UnsupportedModelError: the scores are those of the model at the kernel parameter that was found."""
         raise UnsupportedModelError(
             f"{self.name} leaves the kernel's parameter free: predict by the model at the one that was found, "

@@ -437,7 +437,7 @@ class MulticlassSVM(Model):
 
     # -- scores and explanations ----------------------------------------------------------------------------------
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores w_k'x of new rows, one column for each of ``classes``; the largest is the class."""
         return np.column_stack([self.features.products(w, X) for w in values["W"]])
 

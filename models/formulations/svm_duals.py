@@ -21,8 +21,7 @@ from ...data_names import LABELS_OF_X
 from ...errors import count_text
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights, nonzero_mask
 from ..explanation import PointExplanation, dual_weights, two_classes
-from ..kernels.feature_map import CentredPoints, centre_points
-from ..kernels.gram import KernelGram
+from ..kernels.gram import CentredPoints, KernelGram, centre_points
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
 from ..model import Model
 from ..program.cones import Zero
@@ -284,7 +283,7 @@ class L1SVMDual(KernelSVMDual):
         """Return the b that minimises the primal objective at w = Σ a_i y_i φ_i."""
         return -self.box.minimise_linear(self.box.gram.product(values["a"]) + self.box.c)[1]
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores Σ a_i y_i k(x_i, x) + b of new rows (their kernel columns if precomputed)."""
         rows = self.centred.of(as_points(X, columns=self.X.shape[1]))
         return expansion(self.kernel, rows, self.centred.points, values["a"] * self.y) + self.intercept(values)
@@ -396,7 +395,7 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
         product = self.simplex.gram.product(a)
         return {"beta": a * self.y, "b": np.asarray(a @ self.y), "xi": a * self.ridge, "rho": np.asarray(product.min())}
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores Σ a_i y_i (k(x_i, x) + 1), FW (13), of new rows (their kernel columns if precomputed)."""
         coefficients = values["a"] * self.y
         rows = as_points(X, columns=self.X.shape[1])
@@ -533,7 +532,7 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
         plus, minus = self.y > 0, self.y < 0
         return np.asarray(self.X[plus].T @ a[plus]), np.asarray(self.X[minus].T @ a[minus])
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores Σ y_i a_i k(x_i, x) - (p* + q*)/2 of new rows, MaxMin (4)."""
         a = values["a"]
         p, q = self.edges(a)

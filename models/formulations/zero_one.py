@@ -1,34 +1,261 @@
-"""`ZeroOneSVM`, the SVM with the 0-1 loss as a mixed-integer program: a violated margin costs λ, or at most κn are violated."""
+"""`ZeroOneSVM`, the SVM with the 0-1 loss as a mixed-integer program: a violated margin costs λ, or at most κn are violated.
+
+z_i = 0 ⇒ u_i ≥ 1, a margin is met or marked as violated, has three encodings (`MarginEncoding`): big-M rows, indicator
+constraints, and the cones of the strengthened form.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...data_names import LABELS_OF_X
 from ...errors import InputError, UnsupportedModelError, count_text
 from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_share, as_vector, entry_count
 from ..digest import identity_rule
 from ..kernels.kernels import Kernel
-from ..program.form import StandardForm
+from ..program.cones import Nonnegative
+from ..program.form import Block, Constraint, StandardForm
+from ..program.quadratic import Quadratic
 from ..record import COST_OR_SHARE, DataKind, FormulationInfo, always
 from ..statement import Line, Statement
 from ..views import ZeroOneProblem
 from .features import KernelFeatures, kernel_features_of, linear_summary, warn_about_features
 from .margin.exact_evaluation import cheaper_point
 from .margin.margin_losses import ZeroOne
-from .margin.model import Margin
+from .margin.model import Margin, check_encoding_name
 from .margin_violations import NO_BIG_M, MarginViolationModel, ViolationCosts, ZeroOneBudget, encoding_identity, margin_parameters
-from .zero_one_encodings import BigMRows, Indicators, MarginEncoding, Strengthened, check_encoding
+from .strengthened import as_gamma, strengthened_form, strengthened_lines, strengthened_values
 
 V = TypeVar("V")
 
-#: Names of the encodings of z_i = 0 ⇒ u_i ≥ 1 (`models.formulations.zero_one_encodings`).
+#: Names of the encodings of z_i = 0 ⇒ u_i ≥ 1 (`MarginEncoding`).
 Encoding: TypeAlias = Literal["auto", "bigm", "indicator", "strengthened"]
+
+
+# The encodings of z_i = 0 ⇒ u_i ≥ 1.
+
+_BINARY = Line("z_i in {0, 1}", r"z_i \in \{0,1\}")
+
+
+class MarginEncoding(ABC):
+    """Base class of the ways to state z_i = 0 ⇒ u_i ≥ 1: form, points and printed statement of `ZeroOneSVM` follow from it.
+
+    Attributes
+    ----------
+    title, problem_class, source : str
+        Name of the encoding, class of the program and equation in the paper, for the printed statement.
+    """
+
+    title: ClassVar[str]
+    problem_class: ClassVar[str]
+    source: ClassVar[str]
+
+    @property
+    def uses_big_m(self) -> bool:
+        """Return whether the form has big-M rows."""
+        return True
+
+    @property
+    def has_margin_rows(self) -> bool:
+        """Return whether the constraint ``margin`` holds a row of every point."""
+        return True
+
+    @abstractmethod
+    def form(self, model: ZeroOneSVM) -> StandardForm:
+        """Return the form with z binary, without the κ form's row Σz ≤ ⌊κn⌋."""
+
+    def point(self, model: ZeroOneSVM, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+        """Return all blocks of the form from w and binary z."""
+        return {"w": w, "z": z}
+
+    def objective(self, plain: Line) -> Line:
+        """Return the objective to print; ``plain`` is the line of ||w||² and the cost."""
+        return plain
+
+    @abstractmethod
+    def lines(self) -> tuple[Line, ...]:
+        """Return the constraints to print."""
+
+    @abstractmethod
+    def notes(self, model: ZeroOneSVM) -> tuple[str, ...]:
+        """Return notes to print, such as the reason why the constants of the encoding are valid."""
+
+    def form_with_fixed_integers(self, model: ZeroOneSVM, z: FloatArray) -> StandardForm | None:
+        """Return the problem in w alone for fixed z, where it is simpler than the form with z fixed by bounds; else None."""
+        return None
+
+    def bytes(self, n: int, p: int) -> int:
+        """Return the bytes that the form of n points and p features takes beyond its big-M rows or indicators."""
+        return 0
+
+
+@dataclass(frozen=True)
+class BigMRows(MarginEncoding):
+    """The encoding by rows u_i + M_i z_i - 1 ≥ 0, Conic (3)."""
+
+    title = "big-M"
+    problem_class = "mixed-integer convex QP"
+    source = "(3)"
+
+    def form(self, model: ZeroOneSVM) -> StandardForm:
+        """Return the form with blocks ``w``, ``z`` and the constraint ``margin``."""
+        return _switched_form(model, model.big_m_values)
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return the printed rows and binaries."""
+        return (Line("y_i x_i'w >= 1 - M_i z_i", r"y_i x_i^\top w \ge 1 - M_i z_i,\quad i=1,\dots,n", "margin"), _BINARY)
+
+    def notes(self, model: ZeroOneSVM) -> tuple[str, ...]:
+        """Return the proof that M is valid."""
+        return (model.big_m_argument,)
+
+
+@dataclass(frozen=True)
+class Indicators(MarginEncoding):
+    """The encoding by the solver's indicator constraints, Conic (5a)-(5b), with |w_j| ≤ √UB (SCIP may not end on unbounded w)."""
+
+    title = "indicators"
+    problem_class = "mixed-integer convex QP"
+    source = "(5a)-(5b)"
+    uses_big_m = False
+
+    def form(self, model: ZeroOneSVM) -> StandardForm:
+        """Return the form with blocks ``w``, ``z`` and the constraint ``margin`` of indicators."""
+        return _switched_form(model, None)
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return the printed implications and binaries."""
+        switch = Line("z_i = 0  =>  y_i x_i'w >= 1", r"z_i = 0 \Rightarrow y_i x_i^\top w \ge 1,\quad i=1,\dots,n", "margin")
+        return (switch, _BINARY)
+
+    def notes(self, model: ZeroOneSVM) -> tuple[str, ...]:
+        """Return the proof that w is bounded."""
+        return (f"|w_j| <= sqrt(UB), UB = {model.incumbent_value:.6g}: any w beyond it is worse than a known point",)
+
+
+def _switched_form(model: ZeroOneSVM, big_m: FloatArray | None) -> StandardForm:
+    """Return the form of ||w||² + cost with the rows u + Mz - 1 ≥ 0; without M with indicators, and |w_j| ≤ √UB."""
+    reach = np.full(model.X.shape[1], np.sqrt(model.incumbent_value) if big_m is None else np.inf)
+    lower, upper = -reach, reach.copy()
+    if model.free and model.given_big_m is None:  # given M bound b by the rows
+        lower[0], upper[0] = -model.intercept_bound, model.intercept_bound
+    composed = model.composition
+    if composed is None:  # κ form
+        composed = Margin.of_checked(model.X, model.y, ZeroOne(), intercept=model.intercept, sample_weight=model.cost.point_costs)
+    return composed.form_with(model.name, lower, upper, big_m, indicators=big_m is None)
+
+
+@dataclass(frozen=True, eq=False)
+class Strengthened(MarginEncoding):
+    """The encoding by second-order cones of γ in Γ (see the module); every point keeps its big-M row, or its cones.
+
+    Parameters
+    ----------
+    gamma : ndarray (n,)
+        γ in Γ.
+    rows : {"bigm", "cone"}
+        What every point keeps, whatever its γ_i: a big-M row, or its cones.
+    """
+
+    gamma: FloatArray
+    rows: Literal["bigm", "cone"]
+
+    title = "strengthened"
+    problem_class = "mixed-integer second-order cone program"
+    source = "(13) at a fixed gamma, z binary"
+
+    @property
+    def uses_big_m(self) -> bool:
+        """Return whether every point keeps its big-M row."""
+        return self.rows == "bigm"
+
+    @property
+    def has_margin_rows(self) -> bool:
+        """Return whether every point keeps its big-M row."""
+        return self.uses_big_m
+
+    def form(self, model: ZeroOneSVM) -> StandardForm:
+        """Return `strengthened_form` of the model's data."""
+        big_m = model.big_m_values if self.uses_big_m else None
+        return strengthened_form(
+            f"{model.name}, strengthened", model.signed, model.cost.point_costs, self.gamma, big_m, integer=True
+        )
+
+    def point(self, model: ZeroOneSVM, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+        """Return the point with the parts of 1 - u and their squares."""
+        return strengthened_values(model.signed, self.gamma, self.rows, w, z)
+
+    def form_with_fixed_integers(self, model: ZeroOneSVM, z: FloatArray) -> StandardForm:
+        """Return min ||w||² with u_i ≥ 1 where z_i = 0, to which the cones reduce for fixed z."""
+        p = model.X.shape[1]
+        points = np.flatnonzero(z < 0.5).tolist()
+        n, kept_rows = len(points), sp.csr_array(model.signed[points])
+        rows = (Constraint("margin", kept_rows, -np.ones(n), Nonnegative(n), points=tuple(points)),) if n else ()
+        return StandardForm(
+            name=f"{model.name}, z fixed",
+            blocks=(Block("w", (p,)),),
+            q=np.zeros(p),
+            constraints=rows,
+            lower=np.full(p, -np.inf),
+            upper=np.full(p, np.inf),
+            integer=np.zeros(p, dtype=bool),
+            quadratic=Quadratic(matrix=sp.csc_array(2.0 * sp.eye_array(p))),
+        )
+
+    @property
+    def _positive(self) -> int:
+        return int((self.gamma > 0).sum())
+
+    def objective(self, plain: Line) -> Line:
+        """Return the printed objective with S = I - Σ γ_i x_i x_i' and the terms that compensate for it."""
+        return strengthened_lines(self._positive, self.rows)[0]
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return the printed rows, cones and binaries."""
+        return strengthened_lines(self._positive, self.rows)[1]
+
+    def notes(self, model: ZeroOneSVM) -> tuple[str, ...]:
+        """Return notes on kept points, on the validity of M, and on λ in the κ form."""
+        note = (
+            f"g = gamma in Gamma, {self._positive} of {self.gamma.size} positive; every point keeps its "
+            f"{'row with M_i' if self.uses_big_m else 'cones'}, whatever its gamma_i"
+        )
+        argument = (model.big_m_argument,) if self.uses_big_m else ()
+        free = ("lam = 0 in the objective: the budget stands for it",) if model.cost.budget_lines else ()
+        return (note, *argument, *free)
+
+    def bytes(self, n: int, p: int) -> int:
+        """Return the bytes of S and the cones."""
+        return 12 * n * p + 12 * p * p + 400 * n
+
+
+def check_encoding(encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]) -> FloatArray | None:
+    """Check the arguments of `ZeroOneSVM` that belong to an encoding, and return γ, which is in Γ; None without one.
+
+    ``signed`` returns the signed rows, which are read with the strengthened encoding alone.
+    """
+    check_encoding_name(encoding, ("strengthened",))
+    if rows not in ("bigm", "cone"):
+        raise InputError(f"rows must be 'bigm' or 'cone'; it is {rows!r}", name="rows")
+    if (gamma is None) == (encoding == "strengthened"):
+        raise InputError(
+            "encoding='strengthened' and gamma go together: relaxations.strengthen(model) returns the model with both",
+            name="gamma",
+        )
+    if gamma is None:
+        return None
+    if free:
+        raise InputError(
+            "encoding='strengthened' needs intercept='penalised': a free intercept allows no gamma_i > 0", name="encoding"
+        )
+    return as_gamma(gamma, signed())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +285,7 @@ class ZeroOneSVM(MarginViolationModel):
         "free" needs a first column of ones.
     encoding : {"auto", "bigm", "indicator", "strengthened"}
         How z_i = 0 ⇒ u_i ≥ 1 is stated: rows with M_i, Conic (3), for "auto" indicators where no M is known; indicators,
-        (5a)-(5b); or the mixed-integer second-order cone program of `models.formulations.zero_one_encodings`.
+        (5a)-(5b); or the mixed-integer second-order cone program of `models.formulations.strengthened`.
         All have the same optimum.
     gamma : array_like (n,), optional
         γ ≥ 0 with I - Σ γ_i x_i x_i' ≻ 0, for the strengthened encoding; `relaxations.strengthen` finds the best one, γ*.
@@ -256,7 +483,7 @@ class ZeroOneSVM(MarginViolationModel):
 
         Margins within ``tol`` of 1 count as met.
         """
-        return self.cost.objective_value(self.squared_norm(w), self.margins(w) < 1.0 - tol)
+        return self.objective_with_margins(w, self.margins(w) >= 1.0 - tol)
 
     def point(self, w: FloatArray, tol: float = 1e-9) -> dict[str, FloatArray]:
         """Return the form's blocks for a classifier w: z_i = 1 exactly where the margin is not met to ``tol``."""
@@ -281,9 +508,7 @@ class ZeroOneSVM(MarginViolationModel):
             return dict(values)
         if box is not None and self.composition is not None:  # stretching does not know of them
             w = self.composition.exact_point({"w": w}, box)["w"]
-        cheapest_point = cheaper_point(
-            A, w, z < 0.5, lambda v, correct: self.cost.objective_value(self.squared_norm(v), ~correct)
-        )
+        cheapest_point = cheaper_point(A, w, z < 0.5, self.objective_with_margins)
         return (
             dict(values)
             if cheapest_point is None
@@ -294,9 +519,9 @@ class ZeroOneSVM(MarginViolationModel):
         """Return min ||w||² with u_i ≥ 1 where z_i = 0, for fixed z in the strengthened encoding; None in the others."""
         return self.margin_encoding.form_with_fixed_integers(self, values["z"])
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores x'w of new rows; Σ β_i k(x_i, x) + intercept with a kernel."""
-        return super().decision_function(values, X) if self.kernel is None else self._kernel_features.products(values["w"], X)
+        return super()._decision_scores(values, X) if self.kernel is None else self._kernel_features.products(values["w"], X)
 
     @property
     def given_points(self) -> FloatArray:

@@ -1,12 +1,7 @@
-"""Explicit features Ψ of a kernel matrix K = ΨΨ', for linear and nonparallel models with kernels, and centring of points.
+"""Explicit features Ψ of a kernel matrix K = ΨΨ', for linear and nonparallel models with kernels.
 
 K_ij = k(x_i, x_j) for points x_i and a kernel k, the inner product of φ(x_i) and φ(x_j) in the kernel's feature space.
 `FeatureMap` takes Ψ from a Cholesky factor, `KernelCoordinates` from eigenvectors.
-
-*Centring.* x'z of points at distance D from the origin is rounded by 1e-16·D², whatever the distances between the points are. A
-model whose feasible weights sum to zero is invariant under translation, so for the linear kernel x - c may replace x. So is a
-model whose weights sum to one if its linear term, the kernel's diagonal, is computed from x - c too. For kernels of x - z every
-model is invariant.
 """
 
 from __future__ import annotations
@@ -18,7 +13,7 @@ import numpy as np
 import scipy.linalg
 
 from ...errors import InputError
-from ..arrays import FloatArray, Points, as_points, check_bytes, frozen, to_dense
+from ..arrays import FloatArray, Points, as_points, check_bytes, to_dense
 from .kernels import Kernel, Linear, Precomputed, expansion
 
 
@@ -189,42 +184,3 @@ class KernelCoordinates:
                 "a precomputed kernel does not know k(x, x) of new points, which these scores need; give the kernel itself"
             )
         return np.asarray(self.kernel.diagonal(as_points(X, columns=self.X.shape[1])))
-
-
-#: Points are centred if ||mean||² is above this multiple of their mean squared distance to the mean; else two digits are lost at
-#: most.
-_FAR = 1e2
-
-
-@dataclass(frozen=True, eq=False)
-class CentredPoints:
-    """Points from which their mean is subtracted, or unchanged points.
-
-    Parameters
-    ----------
-    points : ndarray or csr_array (n, p)
-        The points, with the mean subtracted if ``centre`` is given.
-    centre : ndarray (p,), optional
-        The mean that was subtracted; None where the points are unchanged.
-    """
-
-    points: Points
-    centre: FloatArray | None = None
-
-    def of(self, rows: Points) -> Points:
-        """Return other rows with the same centre subtracted."""
-        return rows if self.centre is None else to_dense(rows) - self.centre
-
-
-def centre_points(kernel: Kernel, X: Points) -> CentredPoints:
-    """Centre dense points if they are far from the origin and the kernel is linear or translation invariant.
-
-    Sparse points stay as they are, to remain sparse. The caller's model must be invariant (see the module's docstring).
-    """
-    if not isinstance(X, np.ndarray) or not (isinstance(kernel, Linear) or kernel.translation_invariant):
-        return CentredPoints(X)
-    centre = X.mean(axis=0)
-    centred = X - centre
-    if not float(centre @ centre) > _FAR * float(np.vdot(centred, centred)) / len(X):
-        return CentredPoints(X)
-    return CentredPoints(frozen(centred), frozen(centre))

@@ -4,6 +4,11 @@
 for i = j, else 0. Columns and products in float64 have bounds of their rounding errors, from those of the kernel
 (`Kernel.rounding`), and serve certificates; columns in float32 serve solver steps alone. A *panel* keeps float32 columns of some
 points, from which steps read any rows. γ_m = m·2⁻⁵³/(1 - m·2⁻⁵³) bounds the relative error of m roundings.
+
+*Centring.* x'z of points at distance D from the origin is rounded by 1e-16·D², whatever the distances between the points are. A
+model whose feasible weights sum to zero is invariant under translation, so for the linear kernel x - c may replace x. So is a
+model whose weights sum to one if its linear term, the kernel's diagonal, is computed from x - c too. For kernels of x - z every
+model is invariant.
 """
 
 from __future__ import annotations
@@ -18,10 +23,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays import FloatArray, IntArray, Points, SingleArray, row_norms_squared, to_dense
+from ..arrays import FloatArray, IntArray, Points, SingleArray, frozen, row_norms_squared, to_dense
 from ..deadline import PANEL, check_deadline, check_scan
 from ..rounding import UNIT, cancels, gamma, total, transposed_product
-from .feature_map import CentredPoints, centre_points
 from .float32 import SparseProducts, float32_kernel_rows, points_in_float32
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
 from .panels import BitDistances, BlockPanel, EntryEncoding, Panel
@@ -29,6 +33,45 @@ from .rbf import RBFExponents, TaylorSeries
 
 #: Columns of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
 BLOCK = 64
+
+
+#: Points are centred if ||mean||² is above this multiple of their mean squared distance to the mean; else two digits are lost at
+#: most.
+_FAR = 1e2
+
+
+@dataclass(frozen=True, eq=False)
+class CentredPoints:
+    """Points from which their mean is subtracted, or unchanged points.
+
+    Parameters
+    ----------
+    points : ndarray or csr_array (n, p)
+        The points, with the mean subtracted if ``centre`` is given.
+    centre : ndarray (p,), optional
+        The mean that was subtracted; None where the points are unchanged.
+    """
+
+    points: Points
+    centre: FloatArray | None = None
+
+    def of(self, rows: Points) -> Points:
+        """Return other rows with the same centre subtracted."""
+        return rows if self.centre is None else to_dense(rows) - self.centre
+
+
+def centre_points(kernel: Kernel, X: Points) -> CentredPoints:
+    """Centre dense points if they are far from the origin and the kernel is linear or translation invariant.
+
+    Sparse points stay as they are, to remain sparse. The caller's model must be invariant (see the module's docstring).
+    """
+    if not isinstance(X, np.ndarray) or not (isinstance(kernel, Linear) or kernel.translation_invariant):
+        return CentredPoints(X)
+    centre = X.mean(axis=0)
+    centred = X - centre
+    if not float(centre @ centre) > _FAR * float(np.vdot(centred, centred)) / len(X):
+        return CentredPoints(X)
+    return CentredPoints(frozen(centred), frozen(centre))
 
 
 def piece_sizes(n: int) -> tuple[int, int]:

@@ -77,8 +77,9 @@ class CSRRows:
         return CSRRows(data, indices, indptr, width)
 
     @staticmethod
-    def vstack(*parts: CSRRows) -> CSRRows:
-        """Put parts of one width one below the other."""
+    def vstack(*matrices: CSRRows | sp.csr_array) -> CSRRows:
+        """Put matrices of one width one below the other."""
+        parts = [part if isinstance(part, CSRRows) else CSRRows.from_matrix(part) for part in matrices]
         data = np.concatenate([part.data for part in parts])
         kind = _kind(max(parts[0].width, data.size))
         ends = np.cumsum(np.concatenate([[0], *(part.row_counts for part in parts)])).astype(kind)

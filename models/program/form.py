@@ -33,11 +33,10 @@ from ..export_methods import ExportMethods
 from ..rounding import Rounded, dot
 from ..statement import latex_document, latex_numbers, latex_words, program_latex, program_text
 from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec_indices, svec_size
-from .convexity import LARGEST_VERIFIED_ORDER, Convexity, Evidence, convexity_on_equalities
 from .csr_rows import CSRRows
 from .form_text import is_small, matrix_lines, program_lines, summary_lines
 from .inspection import FormDelta, FormReport, inspect_form, spy
-from .quadratic import Quadratic
+from .quadratic import LARGEST_VERIFIED_ORDER, Convexity, Evidence, Quadratic, convexity_on_equalities
 
 #: Brackets that packages and files put around an index.
 _BRACKETS = (("[", "]"), ("(", ")"))
@@ -194,12 +193,13 @@ class Constraint:
         if not (isinstance(self.F, sp.csr_array) and self.F.dtype == np.float64):
             object.__setattr__(self, "F", sp.csr_array(self.F, dtype=np.float64))
         object.__setattr__(self, "g", frozen(np.asarray(self.g, dtype=np.float64)))
-        if self.F.shape[0] != self.cone.rows or self.g.shape != (self.cone.rows,):
+        rows, group_size = self.cone.rows, self.cone.group_size
+        if self.F.shape[0] != rows or self.g.shape != (rows,):
             raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit", name="F")
         if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
             raise InputError(f"{self.label}: F and g must be finite", name="F")
-        _check_names(self.label, self.given_names, self.rows)
-        _check_names(self.label, self.points, self.rows // self.cone.group_size, "points", "rows or cones")
+        _check_names(self.label, self.given_names, rows)
+        _check_names(self.label, self.points, rows // group_size, "points", "rows or cones")
 
     @property
     def rows(self) -> int:
@@ -615,7 +615,7 @@ class StandardForm(Displayable, ExportMethods):
                 return c
             return replace(c, given_names=tuple(f"{c.label}[{names[i]}]" for i in points))
 
-        return self.replace(constraints=tuple(map(named, self.constraints))) if names else self
+        return self.replace(constraints=tuple(map(named, self.constraints)))
 
     def relax_integrality(self) -> StandardForm:
         """Return the continuous relaxation: the same form without integrality.
@@ -633,9 +633,14 @@ class StandardForm(Displayable, ExportMethods):
         """
         lower, upper = self.lower.copy(), self.upper.copy()
         lower[self.integer] = upper[self.integer] = np.round(x[self.integer])
-        decided = tuple(_decided(c, x) for c in self.constraints)
-        fixed = self.replace(constraints=tuple(c for c in decided if c is not None))
-        return fixed.relax_integrality().with_bounds(lower, upper)
+        decided = (_decided(c, x) for c in self.constraints)
+        return self.replace(
+            name=f"{self.name}, continuous",
+            lower=lower,
+            upper=upper,
+            integer=np.zeros(self.n, dtype=bool),
+            constraints=tuple(c for c in decided if c is not None and c.cone.convex),
+        )
 
     def with_bounds(self, lower: FloatArray, upper: FloatArray) -> StandardForm:
         """Return the same form with other bounds (fixing variables, branching)."""
@@ -653,6 +658,9 @@ class StandardForm(Displayable, ExportMethods):
         labels = [b.label for b in self.blocks] + [c.label for c in self.constraints]
         if len(set(labels)) != len(labels):
             raise InputError(f"labels of a form must differ: {labels}", name="labels")
+        stops = np.cumsum([b.size for b in self.blocks]).tolist()
+        slices = {b.label: slice(stop - b.size, stop) for b, stop in zip(self.blocks, stops, strict=True)}
+        object.__setattr__(self, "slices", slices)
         for name in ("q", "lower", "upper", "integer"):
             array = np.asarray(getattr(self, name), dtype=bool if name == "integer" else np.float64)
             if array.shape != (self.n,):
@@ -669,9 +677,6 @@ class StandardForm(Displayable, ExportMethods):
                 )
         if self.quadratic is not None and self.quadratic.n != self.n:
             raise InputError(f"P must be {self.n} × {self.n}, one row for each variable; it has {self.quadratic.n}", name="P")
-        stops = np.cumsum([b.size for b in self.blocks]).tolist()
-        slices = {b.label: slice(stop - b.size, stop) for b, stop in zip(self.blocks, stops, strict=True)}
-        object.__setattr__(self, "slices", slices)
 
     # -- sizes and prints ---------------------------------------------------------------------------------------
 
@@ -919,8 +924,8 @@ class StandardForm(Displayable, ExportMethods):
 
     def _stacked(self, chosen: tuple[Constraint, ...]) -> tuple[CSRRows, FloatArray]:
         if not chosen:
-            return CSRRows.from_matrix(np.zeros((0, self.n))), np.zeros(0)
-        return CSRRows.vstack(*(CSRRows.from_matrix(c.F) for c in chosen)), np.concatenate([c.g for c in chosen])
+            return CSRRows.hstack([], 0, self.n), np.zeros(0)
+        return CSRRows.vstack(*(c.F for c in chosen)), np.concatenate([c.g for c in chosen])
 
 
 def _decided(c: Constraint, x: FloatArray) -> Constraint | None:

@@ -9,7 +9,7 @@ and y'Py ≥ 0 (the quadratic lies above its tangents). Each variable contribute
 Where a variable x_j has no bound on the side to which s_j descends there are three ways:
 
 - *x_j has curvature*: y'Py ≥ Σ μD_j y_j² over variables with a missing bound, μD_j > 0 a verified lower bound of the curvature
-  in x_j (`models.program.convexity`), and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j). Over variables without any bound x̂ is
+  in x_j (`models.program.quadratic`), and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j). Over variables without any bound x̂ is
   chosen so that s_j is a rounding error, whose square is negligible;
 - *x_j has no curvature*: the multipliers (and x̂, if moving them is not enough) are moved so that s_j = 0, first in floating
   point; then multipliers that satisfy the equations exactly are proved to exist within a known distance
@@ -39,10 +39,10 @@ from ..arrays import BoolArray, FloatArray
 from ..deadline import OutOfTimeError
 from ..rounding import Rounded, dot, gamma, total
 from .cones import Nonnegative, Zero
-from .convexity import Convexity, Evidence, curvature_bounds
 from .form import StandardForm
 from .implied_bounds import ImpliedBounds, implied_bounds
 from .multiplier_repair import MultiplierChange, Multipliers, PointMoves, correct_multipliers
+from .quadratic import Convexity, Evidence, curvature_bounds
 
 # Slopes of the right sign, where a variable has a bound on one side alone: multipliers moved together do for all at once.
 #

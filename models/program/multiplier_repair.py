@@ -20,7 +20,7 @@ other equations B y' = s' - C y_k, y' the other moves, have fewer rows and colum
 remains.
 
 *A bound of ||y||.* The least-norm solution of B y' = t has ||y'||² = t'(BB')⁻¹t ≤ Σ t_j²/ℓ_j once BB' ⪰ diag(ℓ) is verified,
-rounding errors included (`models.program.convexity`).
+rounding errors included (`models.program.quadratic`).
 
 *Dependent equations.* A direction d on S with P d = 0, q'd = 0, and F d = 0 in the rows whose multiplier is not zero or may move,
 has s'd = 0 for all multipliers: the equation of one variable of d follows from the equations of its other variables. If x is
@@ -49,10 +49,9 @@ from ..arrays import BoolArray, FloatArray, IntArray
 from ..deadline import check_repair
 from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
-from .convexity import curvature_bounds
 from .csr_rows import CSRRows
 from .form import Constraint, StandardForm
-from .quadratic import Quadratic
+from .quadratic import Quadratic, curvature_bounds
 
 #: Eigenvalues of the scaled Gram matrix BB' below which eigenvectors may be directions of dependence.
 _NULL = 1e-9

@@ -174,7 +174,7 @@ class CombinedRelaxation(ConvexificationModel):
         """Return the second over the first eigenvalue of W: 0 if W = ww', so that the relaxation is exact."""
         return self.conic.rank_ratio(values)
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores x'w of new rows."""
         return self.conic.decision_function(values, X)
 

@@ -20,8 +20,8 @@ from ...errors import InputError, count_text
 from ...models.arrays import FloatArray, as_vector
 from ...models.conic_bound import repair_gamma
 from ...models.formulations.features import dense_signed_rows
+from ...models.formulations.strengthened import as_gamma, strengthened_form, strengthened_lines
 from ...models.formulations.zero_one import ZeroOneSVM
-from ...models.formulations.zero_one_encodings import as_gamma, strengthened_form, strengthened_lines
 from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement
 from ..reduction import LiftedDual, Need, Relaxation
@@ -60,7 +60,7 @@ class PerspectiveRelaxation(ConvexificationModel):
 
     Notes
     -----
-    Form: `models.formulations.zero_one_encodings.strengthened_form`.
+    Form: `models.formulations.strengthened.strengthened_form`.
 
     Raises
     ------

@@ -16,9 +16,8 @@ from ...errors import InputError, MarginoptError, UnsupportedModelError, count_t
 from ...instances.naming import InstanceName
 from ...instances.preparation import as_fraction, split_rows
 from ...models.arrays import FloatArray, Points
-from ...models.decision import decided_labels
 from ...models.formulations.zero_one import ZeroOneSVM
-from ...models.model import Model, as_model
+from ...models.model import Model, as_model, decided_labels
 from ...solvers.records import Options
 from ..strengthening import heuristic, heuristic_solution, tighten
 from .cells import problem_label

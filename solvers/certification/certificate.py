@@ -417,9 +417,9 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
         if not np.isfinite(Fx).all():  # overflow: nothing can be said for such a point
             violations[c.label] = worst = np.inf
             continue
-        violations[c.label] = c.cone.violation(Fx + c.g)
         # row by row for linear constraints, cone by cone for the others: one huge row must not excuse the rest
         value, scale, unit = Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g)), _row_units(c.row_maxima, c.g)
+        violations[c.label] = c.cone.violation(value)
         violation = c.cone.relative_violation(value, scale, unit)
         if violation > _ROUNDED:  # terms of 1e8 that cancel leave 1e-8
             violation = c.cone.relative_violation(value, scale, unit, _SUM_ERROR * np.maximum(largest_terms(c.F, x), np.abs(c.g)))

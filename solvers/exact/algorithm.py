@@ -170,5 +170,5 @@ class ExactSearch(Algorithm[V, SearchState]):
         return Answer(
             values={"w": w}, bound=bound, proved=True, nodes=search.explored, write_error=unwritten, details=details,
             proof=str(self.proof or ""),
-            bound_caveat=bound_caveat(search.workers, self.proof),
+            bound_caveat=bound_caveat(search.workers, self.proof) if search.workers else "",
         )  # fmt: skip

@@ -295,11 +295,9 @@ def unpack_log_lines(packed: Any) -> str:
 
 
 def bound_caveat(workers: int, proof: object) -> str:
-    """Return the caveat for a bound found by remote workers, with advice on the proof log; empty without workers.
+    """Return the caveat for a bound found by so many remote workers, with advice on the proof log.
 
     Only a proof log exposes a worker that returned a wrong result.
     """
-    if not workers:
-        return ""
     advice = "check_proof verifies the log without them" if proof is not None else "with proof=path anybody can check it"
     return f"the bound rests on what {workers} worker{'s' * (workers > 1)} sent back: {advice}"

@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -125,9 +125,9 @@ class Algorithm(Solver, Generic[V, S]):
     def abandon(self, state: S) -> None:
         """Release the files of a run that an error has ended, such as an error of the callback; by default there are none."""
 
-    def with_native_options(self, native: Mapping[str, Any]) -> Algorithm[V, S]:
+    def with_native_options(self, native: Mapping[str, Any]) -> Self:
         """Return the same algorithm with parameters replaced by the user's native options; unknown names are an error."""
-        return replace_parameters(self, native)
+        return replace_parameters(self, native) if native else self
 
     def obstacle(self, model: Model) -> str | None:
         """Return the reason why the algorithm cannot solve the model: no view that it reads, or a view that it refuses."""

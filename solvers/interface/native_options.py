@@ -103,8 +103,6 @@ def replace_parameters(algorithm: A, native: Mapping[str, Any]) -> A:
     InputError
         There is no such parameter, or its value is of another type.
     """
-    if not native:
-        return algorithm
     annotations = annotations_of(algorithm)
     name = algorithm.info.name if isinstance(algorithm, Solver) else type(algorithm).__name__
     check_native(name, native, annotations)

@@ -30,7 +30,6 @@ from ..exact.dispatcher import bound_caveat
 from ..exact.log_file import LogPosition
 from ..exact.options import Limits, check_path, solved_pairs
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.native_options import replace_parameters
 from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo
 from ..parallel import Cluster, cluster_executor
@@ -399,7 +398,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             return super().run(model, options, kept_model)
         from .budget import BudgetBB
 
-        solver = replace_parameters(self, options.native)
+        solver = self.with_native_options(options.native)
         if solver.cluster is not None or solver.checkpoint is not None:
             raise InputError(
                 "cluster and checkpoint are for the form with a cost for each violation (lam=); kappa= has neither",
@@ -572,6 +571,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 details |= {"proof_nodes": recorder.nodes, **recorder.statistics()}
                 write_error = state.seal()
             details["proof_bound"] = state.logged_bound
+        workers = int(figures.get("workers", 0))
         return Answer(
             values={"w": w, "z": z},
             proof=str(self.proof or ""),
@@ -580,7 +580,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
             update=update,
             write_error=write_error,
-            bound_caveat=bound_caveat(int(figures.get("workers", 0)), self.proof),
+            bound_caveat=bound_caveat(workers, self.proof) if workers else "",
             details=details,
         )
 

@@ -29,18 +29,28 @@ from ..exact.rotation import constant_column
 from ..interface.algorithm import Outcome
 from .engine import Engine, SharedState
 from .incumbent import solve_hard_margin
-from .loops.box_records import CANDIDATE, DONE, GROW, KEPT, LEAF, PAGE, RESERVE, ROUNDS, VIOLATED, BoxData, empty_workspace
-from .loops.box_search import explore, move_nodes
-from .loops.conflict_records import penalised_rows
-from .open_nodes import (
+from .loops.box_records import (
+    CANDIDATE,
     DEFAULT_MEMORY,
-    OpenNodes,
+    DONE,
+    GROW,
+    KEPT,
+    LEAF,
+    PAGE,
+    RESERVE,
+    ROUNDS,
+    VIOLATED,
+    BoxData,
     allocate_pool,
+    empty_workspace,
     enlarge_pool,
     enlarge_within_memory,
     initialise_pool,
     least_bound,
 )
+from .loops.box_search import explore, move_nodes
+from .loops.conflict_records import penalised_rows
+from .open_nodes import OpenNodes
 from .reduced import ReducedZeroOneProblem
 
 

@@ -37,7 +37,8 @@ from .box_engine import COUNTER_NAMES, BoxEngine, BoxSearchData, BoxSearchSnapsh
 from .box_log import BoxLogWriter, BoxRecords
 from .engine import Engine, SharedState
 from .incumbent import HardMarginSolver, Incumbent, trivial_incumbent
-from .open_nodes import DEFAULT_MEMORY, OpenNodes
+from .loops.box_records import DEFAULT_MEMORY
+from .open_nodes import OpenNodes
 from .reduced import reduce_problem, rotate_for_boxes, warm_up_problem
 
 #: Tolerance of the warm-up problem that loads the compiled loops.

@@ -1,8 +1,8 @@
-"""Open nodes of the box search of `zero-one-bb` in two forms: `BoxPool` for the compiled loops, and `OpenNodes` for exchange.
+"""`OpenNodes`, the open nodes of the box search of `zero-one-bb` for exchange between files, workers and pools.
 
-Files, workers and other pools read and write `OpenNodes`. Pools are created, enlarged and read here. A node is a box of w with
-the points that it leaves undecided: a point is kept if its margin g_i'w is at least 1, else violated. A pool has a *record* for
-each branched node, and *pages* for the undecided points.
+A node is a box of w with the points that it leaves undecided: a point is kept if its margin g_i'w is at least 1, else violated.
+`BoxPool` holds the open nodes of a running search (`solvers.zero_one.loops.box_records`): a *record* for each branched node, and
+*pages* for the undecided points.
 """
 
 from __future__ import annotations
@@ -15,122 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ...models.arrays import BoolArray, FloatArray, IntArray
-from .loops.box_records import FREE, KEPT, PAGE, POOL_SCALARS, RESERVE, BoxPool
+from ...models.arrays import FloatArray, IntArray
+from .loops.box_records import PAGE, BoxPool, allocate_pool, initialise_pool
 from .loops.box_search import gather_points, scatter_points
-
-
-def allocate_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> BoxPool:
-    """Return a new pool of arrays without open nodes.
-
-    Parameters
-    ----------
-    n, p : int
-        Numbers of points and coordinates.
-    log : int
-        Length of the log's event buffer; 0 without a log.
-    records, pages : int
-        Capacity beyond the default.
-    """
-    f, i = np.float64, np.int64
-    records, pages = records + 4096, pages + 2 * RESERVE * (n // PAGE + 2) + 4096
-    return BoxPool(
-        lo=np.zeros((records, p), f), hi=np.zeros((records, p), f), w=np.zeros((records, p), f), base=np.zeros(records, f),
-        split=np.zeros(records, np.int32), mid=np.zeros(records, f), page=np.full(records, -1, np.int32),
-        count=np.zeros(records, np.int32), refs=np.zeros(records, np.int8), key=np.zeros((records, 2), f),
-        ident=np.full(records, -1, i), free_records=np.zeros(records, np.int32), heap=np.zeros(2 * records, np.int32),
-        point=np.zeros((pages, PAGE), np.int32), lower=np.zeros((pages, PAGE), f),
-        state=np.zeros((pages, PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
-        scalars=np.zeros(1, POOL_SCALARS)[0], candidate=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
-    )  # fmt: skip
-
-
-def initialise_pool(pool: BoxPool, half: FloatArray | None, demanded: BoolArray | None) -> None:
-    """Mark all records and pages as free. Unless ``half`` is None, the box |w| ≤ half becomes the current node.
-
-    Points of the mask ``demanded`` are kept in that node.
-    """
-    scalars, n = pool.scalars, len(pool.leaf)
-    pool.free_records[:] = np.arange(len(pool.base))[::-1]
-    pool.free_pages[:] = np.arange(len(pool.link))[::-1]
-    scalars.records, scalars.pages, scalars.current = len(pool.base), len(pool.link), -1
-    if half is None or demanded is None:
-        return
-    scalars.records -= 1
-    scalars.current = 0
-    pool.lo[0], pool.hi[0], pool.count[0], pool.refs[0], pool.split[0] = -half, half, n, 1, 0
-    pool.mid[0] = half[0] if half.size else 0.0
-    page = -1
-    for start in range(0, n, PAGE):
-        scalars.pages -= 1
-        new_page = pool.free_pages[scalars.pages]
-        pool.link[new_page] = -1
-        if page < 0:
-            pool.page[0] = new_page
-        else:
-            pool.link[page] = new_page
-        page = new_page
-        indices = np.arange(start, min(start + PAGE, n))
-        pool.point[page, : len(indices)] = indices
-        pool.state[page, : len(indices)] = np.where(demanded[indices], KEPT, FREE)
-        pool.lower[page, : len(indices)] = -np.inf
-
-
-def enlarge_pool(pool: BoxPool, times: int = 2) -> BoxPool:
-    """Return the pool with ``times`` as many records, or pages, if less than half of them are free.
-
-    Arrays that need not grow are shared with the old pool, which must no longer be used.
-    """
-    scalars = pool.scalars
-    records, pages = len(pool.base), len(pool.link)
-    more_records = (times - 1) * records if scalars.records < max(2 * RESERVE, records // 2) else 0
-    more_pages = (times - 1) * pages if scalars.pages < max(RESERVE * (len(pool.leaf) // PAGE + 2), pages // 2) else 0
-
-    def extended(array: Any, extra: int) -> Any:
-        if not extra:
-            return array
-        result = np.zeros((len(array) + extra, *array.shape[1:]), array.dtype)  # untouched pages take no memory
-        result[: len(array)] = array
-        return result
-
-    by_record = ("lo", "hi", "w", "base", "split", "mid", "page", "count", "refs", "key", "ident", "free_records")
-    changes = {name: extended(getattr(pool, name), more_records) for name in by_record}
-    changes |= {name: extended(getattr(pool, name), more_pages) for name in ("point", "lower", "state", "link", "free_pages")}
-    changes["heap"] = extended(pool.heap, 2 * more_records)
-    for name, old_size, extra in (("records", records, more_records), ("pages", pages, more_pages)):
-        free_count = int(scalars[name])
-        changes[f"free_{name}"][free_count : free_count + extra] = np.arange(old_size, old_size + extra)[::-1]
-        scalars[name] += extra
-    return pool._replace(**changes)
-
-
-#: Default memory limit of a pool in bytes; beyond it the search continues nearly depth-first.
-DEFAULT_MEMORY = 2e9
-#: Largest growth factor of a pool. Growth copies the whole pool, and untouched pages take no memory.
-_LARGEST_GROWTH = 4
-
-
-def enlarge_within_memory(pool: BoxPool, memory: float) -> BoxPool | None:
-    """Return a larger pool of at most ``memory`` bytes, or else the same pool in the frugal mode; None if it is in that mode.
-
-    In the frugal mode the search is nearly depth-first.
-    """
-    growth = int(memory / sum(array.nbytes for array in pool))
-    if growth >= 2:
-        return enlarge_pool(pool, min(growth, _LARGEST_GROWTH))
-    if pool.scalars.frugal:
-        return None
-    pool.scalars.frugal = 1
-    return pool
-
-
-def least_bound(pool: BoxPool) -> float:
-    """Return the least bound of the pool's open nodes, in reduced units; ∞ without nodes."""
-    # In the frugal mode nodes leave from the end of the heap, so its first node always has the least bound.
-    codes = [int(pool.heap[0])] if pool.scalars.waiting > 0 else []
-    codes += [int(pool.scalars.current)] if pool.scalars.current >= 0 else []
-    return min((float(pool.key[code >> 1, code & 1]) for code in codes), default=math.inf)
-
 
 #: Data type of each array in the compiled kernels.
 _TYPES = dict.fromkeys(("key", "lo", "hi", "w", "base", "lower"), np.float64) | {

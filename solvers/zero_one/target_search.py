@@ -40,9 +40,25 @@ from ..exact.options import Limits
 from .box_engine import BoxSearchData, positive_side
 from .heuristic import LocalSearch
 from .incumbent import HardMarginSolver, solve_hard_margin
-from .loops.box_records import CANDIDATE, DONE, FREE, GROW, KEPT, LEAF, PAGE, VIOLATED, BoxData, BoxPool, empty_workspace
+from .loops.box_records import (
+    CANDIDATE,
+    DEFAULT_MEMORY,
+    DONE,
+    FREE,
+    GROW,
+    KEPT,
+    LEAF,
+    PAGE,
+    VIOLATED,
+    BoxData,
+    BoxPool,
+    allocate_pool,
+    empty_workspace,
+    enlarge_within_memory,
+    initialise_pool,
+    least_bound,
+)
 from .loops.box_search import explore
-from .open_nodes import DEFAULT_MEMORY, allocate_pool, enlarge_within_memory, initialise_pool, least_bound
 from .reduced import ReducedZeroOneProblem, reduce_problem, rotate_for_boxes, scale_and_evaluate_all
 
 #: Nodes between two checks of the limits.

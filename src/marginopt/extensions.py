@@ -61,6 +61,11 @@ class PluginRegistry(Generic[T]):
         Returns the name of an extension.
     builtin_names : callable
         Returns the names of marginopt's own objects of this kind; called when an extension is looked up, not before.
+
+    Attributes
+    ----------
+    session : dict
+        The objects that this session registered, by name: `add` and `remove` change it. Other packages' objects are not in it.
     """
 
     group: str
@@ -68,7 +73,7 @@ class PluginRegistry(Generic[T]):
     accept: Callable[[object], T | None]
     name_of: Callable[[T], str]
     builtin_names: Callable[[], Collection[str]]
-    _session: dict[str, T] = field(default_factory=dict, init=False)
+    session: dict[str, T] = field(default_factory=dict, init=False)
     _loaded: dict[str, T] = field(default_factory=dict, init=False)
     _failed: dict[str, _Failure] = field(default_factory=dict, init=False)
 
@@ -92,17 +97,12 @@ class PluginRegistry(Generic[T]):
     @property
     def names(self) -> list[str]:
         """All names of extensions in alphabetical order, usable or not; no package is imported."""
-        return sorted({*self._session, *self._entry_points})
-
-    @property
-    def session(self) -> dict[str, T]:
-        """The objects that this session registered, by name; other packages are not searched."""
-        return dict(self._session)
+        return sorted({*self.session, *self._entry_points})
 
     def get(self, name: str) -> T | None:
         """Return the extension of this name; None if there is none. Raise ExtensionError if its package cannot be used."""
-        if name in self._session:
-            return self._session[name]
+        if name in self.session:
+            return self.session[name]
         if name not in self._entry_points:
             return None
         if name not in self._loaded and name not in self._failed:
@@ -127,7 +127,7 @@ class PluginRegistry(Generic[T]):
     def failures(self) -> dict[str, str]:
         """Return the reasons why extensions cannot be used, by the names of these extensions."""
         self.usable()
-        return {name: failure.reason for name, failure in self._failed.items() if name not in self._session}
+        return {name: failure.reason for name, failure in self._failed.items() if name not in self.session}
 
     def add(self, extension: T, *, replace: bool = False) -> None:
         """Register an extension for this session; raise InputError for a name that is taken or not in lower case.
@@ -146,21 +146,19 @@ class PluginRegistry(Generic[T]):
             raise InputError(
                 f"{self.description} of the name {name!r} comes from the package {owner}; choose another name", name="name"
             )
-        if name in self._session and self._session[name] is not extension and not replace:
+        if name in self.session and self.session[name] is not extension and not replace:
             raise InputError(
                 f"{self.description} of the name {name!r} was registered in this session; "
                 "register(..., replace=True) takes its place",
                 name="replace",
             )
-        self._session[name] = extension
+        self.session[name] = extension
 
     def remove(self, name: str) -> None:
         """Forget what this session registered under a name."""
-        if name not in self._session:
-            raise InputError(
-                f"this session registered no {name!r}; it registered {sorted(self._session) or 'nothing'}", name=name
-            )
-        del self._session[name]
+        if name not in self.session:
+            raise InputError(f"this session registered no {name!r}; it registered {sorted(self.session) or 'nothing'}", name=name)
+        del self.session[name]
 
     def refresh(self) -> None:
         """Look for entry points again, after a package was installed or the path changed while Python runs."""

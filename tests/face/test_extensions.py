@@ -30,11 +30,11 @@ class Renamed(SMO):
 @pytest.fixture(autouse=True)
 def tidy() -> Iterator[None]:
     """Leave no trace in the process."""
-    before = [dict(registry._session) for registry in extensions.PluginRegistry.registries]
+    before = [dict(registry.session) for registry in extensions.PluginRegistry.registries]
     yield
     for registry, session in zip(extensions.PluginRegistry.registries, before, strict=True):
-        registry._session.clear()
-        registry._session.update(session)
+        registry.session.clear()
+        registry.session.update(session)
         registry.refresh()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.models.decision import decided_codes, decided_labels
+from marginopt.models.model import decided_codes, decided_labels
 from marginopt.questions import prediction_stability
 from marginopt.relaxations.report.problems import HeldOut
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -451,3 +452,14 @@ def test_columns_in_the_model_s_order_predict_as_the_frame() -> None:
     with pytest.raises(mo.errors.InputError, check=about("X", allowed=model.feature_names)):
         model.predict(values, backwards)
     assert np.array_equal(model.predict(values, backwards[list(model.feature_names)]), model.predict(values, table))
+
+
+@pytest.mark.parametrize("formulation", [partial(mo.Margin, loss="epsilon-insensitive"), mo.EpsilonSVR])
+def test_a_regression_predicts_by_columns_in_the_model_s_order(formulation: Any) -> None:
+    table = frame()[0]
+    model = formulation(table, np.arange(24.0))
+    values = {"w": np.array([1.0, 2.0, 3.0, 4.0])}
+    backwards = table[table.columns[::-1]]
+    with pytest.raises(mo.errors.InputError, check=about("X", allowed=model.feature_names)):
+        model.predict(values, backwards)
+    assert np.allclose(model.predict(values, table), table.to_numpy() @ values["w"])

@@ -24,10 +24,10 @@ from marginopt.models.deadline import (
     remaining_seconds,
 )
 from marginopt.models.export.highs_model import to_highs
-from marginopt.models.export.scip_model import to_scip
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.program.bridges import psd_factor
 from marginopt.solvers.backends.qpsolvers import is_positive_definite
+from marginopt.solvers.backends.scip import to_scip
 from marginopt.solvers.interface.timeouts import run_with_timeout
 from marginopt.solvers.records import Options
 

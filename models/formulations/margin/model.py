@@ -634,7 +634,7 @@ class Margin(Model):
         norm = float(v @ v) / (4.0 * mu) if mu else 0.0
         return float(c @ beta) + conjugate.value(beta, self.costs) - norm
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores x'w of new rows, or those of a loss with a variable level, such as x'w - ρ of `OneClass`."""
         products = self.features.products(values["w"], X)
         return self.loss.scores(values, products, self.features.squares(X) if self.loss.scores_need_squares else products)
@@ -701,12 +701,12 @@ class Margin(Model):
         """Return the features of the program's rows: the data, or their images under a kernel."""
         return RawFeatures(self.X) if self.kernel is None else KernelFeatures(self.X, self.kernel, self.loss.uses_intercept)
 
-    @property
+    @cached_property
     def points(self) -> Points:
         """Return one row for each point, one column for each coefficient in w."""
         return self.features.rows
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Return the number of coefficients."""
         return self.features.width
@@ -833,9 +833,9 @@ class Margin(Model):
         bound = restricted_bound(self.form, base.form, x, multipliers, tilted)
         return [] if bound is None else [bound]
 
-    def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
-        """Return the classes of new rows as `Model.predict` does; the score itself for a loss without classes."""
-        return super().predict(values, X) if self.loss.reads_class_labels or not values else self.decision_function(values, X)
+    def _predictions(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
+        """Return the classes of new rows; the scores themselves where the loss reads no classes."""
+        return super()._predictions(values, X) if self.loss.reads_class_labels else self._decision_scores(values, X)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return all blocks of the form. If some are missing, the parts compute them from ``w``, which is then rounded where the

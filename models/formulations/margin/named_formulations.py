@@ -9,19 +9,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
-from typing import Any, ClassVar, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from ....data_names import LABELS_OF_X
 from ....errors import InputError
+from ...appraisal import Appraisal, ExactCost
 from ...arrays import FloatArray, Points, as_points, as_share, as_vector
-from ...kernels.feature_map import CentredPoints, centre_points
+from ...explanation import PointExplanation
+from ...kernels.gram import CentredPoints, centre_points
 from ...kernels.kernels import Kernel, Linear
 from ...model import Model
 from ...program.form import StandardForm
+from ...program.lagrangian import Bound
 from ...record import Arrays, DataKind, FormulationInfo, Parameter, ParameterValues, always
+from ...restricted_bound import Tilt
 from ...statement import Statement
 from ..features import dense_signed_rows
 from .level_losses import NuHinge, SoftBall
@@ -30,30 +34,9 @@ from .model import Margin
 from .parts_by_name import LOSSES
 from .regularisers import L1, ElasticNet, SquaredNorm
 
-
-def _answer_as_composition(kind: type[Any]) -> type[Any]:
-    """Delegate to `composition` the public methods and properties of `Model` that `Margin` overrides and the class does not."""
-    fields = ("parameters", "replace", *Margin.__dataclass_fields__)
-    for name, answer in vars(Margin).items():
-        # exempt (text): names that Python marks as private
-        if not name.startswith("_") and hasattr(Model, name) and name not in (*fields, *vars(kind)):
-            setattr(kind, name, _handed_on(name, answer))
-    return kind
+V = TypeVar("V")
 
 
-def _handed_on(name: str, answer: Any) -> Any:
-    """Return a property or method that returns the composition's."""
-    if isinstance(answer, property | cached_property):
-        return property(lambda model: getattr(model.composition, name), doc=answer.__doc__)
-
-    @wraps(answer)
-    def method(model: NamedComposition, *arguments: Any, **options: Any) -> Any:
-        return getattr(model.composition, name)(*arguments, **options)
-
-    return method
-
-
-@_answer_as_composition
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedComposition(Model):
     """Base class of a formulation that is a `Margin` under a name of its own.
@@ -104,19 +87,110 @@ class NamedComposition(Model):
         """Return the names of the columns; none where w are coordinates of a kernel's feature space."""
         return () if self.composition.kernel is not None else super().feature_names
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Return the scores of new rows by the composition; the check of the point names this class."""
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Return the composition's scores of new rows."""
         return self.composition.decision_function(values, X)
 
-    def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
-        """Return the classes of new rows as `Model.predict` does; the scores themselves where the loss reads no classes."""
-        classes = self.composition.loss.reads_class_labels or not values
-        return super().predict(values, X) if classes else self.decision_function(values, self.unnamed_rows(X))
+    def _predictions(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
+        """Return the classes of new rows; the scores themselves where the loss reads no classes."""
+        reads_classes = self.composition.loss.reads_class_labels
+        return super()._predictions(values, X) if reads_classes else self._decision_scores(values, X)
 
     @property
     def statement(self) -> Statement:
         """Return the composition's statement under this name."""
         return replace(self.composition.statement, title=self.title, problem_class="convex QP", source=self.source)
+
+    # -- answers of the composition -----------------------------------------------------------------------------
+
+    @property
+    def no_view_reason(self) -> str:
+        """Return why the composition has no structural view."""
+        return self.composition.no_view_reason
+
+    def view(self, kind: type[V]) -> V | None:
+        """Return the composition's view of this kind."""
+        return self.composition.view(kind)
+
+    def origin(self, label: str) -> str:
+        """Return the class of the part that brings a block or constraint."""
+        return self.composition.origin(label)
+
+    @property
+    def has_nonnegative_objective(self) -> bool:
+        """Return whether no point has a negative objective."""
+        return self.composition.has_nonnegative_objective
+
+    @property
+    def bounded_below_reason(self) -> str:
+        """Return why the objective has a lower bound on all points."""
+        return self.composition.bounded_below_reason
+
+    @property
+    def value_at_zero(self) -> float:
+        """Return the objective of w = 0."""
+        return self.composition.value_at_zero
+
+    @property
+    def cutoff(self) -> float:
+        """Return the objective up to which the form contains every point."""
+        return self.composition.cutoff
+
+    @property
+    def has_given_big_m(self) -> bool:
+        """Return whether big-M constants of the form are the user's."""
+        return self.composition.has_given_big_m
+
+    @property
+    def loss_bounded_variables(self) -> tuple[int, ...]:
+        """Return the indices of variables that only the loss bounds."""
+        return self.composition.loss_bounded_variables
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """Return the composition's lower bound of the optimum."""
+        return self.composition.bound(x, multipliers)
+
+    def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
+        """Return the composition's lower bound of the objective less h'w."""
+        return self.composition.tilted_bound(x, multipliers, tilt)
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
+        """Return objective, residuals and bound of a point without the form."""
+        return self.composition.appraise(values, multipliers)
+
+    def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
+        """Return the cost of the point's w from the data."""
+        return self.composition.exact_cost(values)
+
+    def exact_point(
+        self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
+        """Return the nearby point of least cost in exact arithmetic."""
+        return self.composition.exact_point(values, box)
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the values of all blocks of the form."""
+        return self.composition.complete(values)
+
+    def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the point with all variables but w at their best for it."""
+        return self.composition.with_best_auxiliaries(values)
+
+    def complete_multipliers(self, multipliers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return multipliers of all rows of the form."""
+        return self.composition.complete_multipliers(multipliers)
+
+    def form_with_fixed_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
+        """Return the continuous problem with the integers fixed at those of a point."""
+        return self.composition.form_with_fixed_integers(values)
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
+        """Return one row for each point with its score, margin and multiplier."""
+        return self.composition.explain_points(values, multipliers)
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Return figures of merit of a point."""
+        return self.composition.summary(values)
 
 
 #: Losses that the command line offers for `Margin`.
@@ -309,9 +383,9 @@ class SVDD(NamedComposition):
         """Return the centre among the points as they were given."""
         return np.asarray(values["w"] if self.centred.centre is None else values["w"] + self.centred.centre)
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return R² - ||x - w||² of new rows, moved as the points were: negative outside."""
-        return super().decision_function(values, X if self.centred.centre is None else self.centred.of(as_points(X)))
+        return super()._decision_scores(values, X if self.centred.centre is None else self.centred.of(as_points(X)))
 
     def radius(self, values: Mapping[str, Any]) -> float:
         """Return the radius R."""

@@ -22,11 +22,10 @@ from ....data_names import LABELS_OF_X
 from ....errors import InputError, TooLargeError, UnsupportedModelError, count_text
 from ...appraisal import Appraisal
 from ...arrays import FloatArray, IntArray, Points, as_classes, as_points, as_positive, as_vector, materialise_limit
-from ...decision import decided_codes
 from ...explanation import PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...model import Model
+from ...model import Model, decided_codes
 from ...program.bridges import psd_factor
 from ...program.cones import Bilinear, Nonnegative, RotatedSecondOrder
 from ...program.csr_rows import CSRRows
@@ -427,7 +426,7 @@ class ChebyshevNPSVC(Model):
             raise InputError("the hyperplane of some class is u = v = 0, which has no distance: give a larger c", name="c")
         return np.abs(self.features.project(U.T, X)) / norms
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return `scores` with the sign that makes the largest the class, NPSVC++ (21): minus with ``orientation="one"``."""
         return -self.scores(values, X) if self.orientation == "one" else self.scores(values, X)
 

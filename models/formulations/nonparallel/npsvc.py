@@ -198,7 +198,7 @@ class TargetModel(Model):
         """Return the names of the features of u."""
         return {"u": (self.feature_names,)}
 
-    def predict(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:
+    def _predictions(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:
         """Raise UnsupportedModelError: the hyperplane of one class decides no class."""
         raise UnsupportedModelError(
             f"{self.name} has the hyperplane of class {self.class_label(self.target)} alone, which decides no class: the nearest "
@@ -242,7 +242,7 @@ class TargetModel(Model):
         """Return f(x) = u'ψ(x) of new rows."""
         return np.asarray(self.features.project(values["u"][:, None], X)[:, 0])
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the signed distances f(x)/||u|| of new rows from the class's hyperplane, the intercept included in ||u||.
 
         Raises

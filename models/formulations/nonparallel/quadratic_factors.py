@@ -26,9 +26,8 @@ from scipy.linalg.lapack import dpotrs
 
 from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, as_array
-from ...program.convexity import curvature_bounds
 from ...program.csr_rows import CSRRows
-from ...program.quadratic import Quadratic
+from ...program.quadratic import Quadratic, curvature_bounds
 from ...rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
 

@@ -242,7 +242,7 @@ class JointHyperplanesSVM(TargetModel):
         """Return the names of the classes, else their labels; ``scores`` is the number of columns of scores."""
         return super().class_values(scores) if self.class_names else self.classes
 
-    def predict(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:
+    def _predictions(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:
         """Return the class of the nearer hyperplane, of two classes.
 
         Raises
@@ -255,9 +255,9 @@ class JointHyperplanesSVM(TargetModel):
                 f"{self.name} tells class {self.class_label(self.target)} from {self.classes.size - 1} others together: "
                 "decision_function(values, X) is negative where that class is the nearer"
             )
-        return Model.predict(self, values, X)
+        return Model._predictions(self, values, X)
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+    def _decision_scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the difference of the distances |f(x)|/||u|| and |g(x)|/||v|| of new rows.
 
         It is positive where the second of two classes is the nearer one; of more classes, negative where the target is. Raises

@@ -1,4 +1,5 @@
-"""Arrays of the compiled loops of the box engine: the problem, the pool of open nodes, the current node, and the log's events.
+"""Arrays of the compiled loops of the box engine: the problem, the pool of open nodes and its growth, the current node, and the
+log's events.
 
 The mathematics, with proofs and the same notation, is in ``docs/explanation/zero-one-bb.md``. All loops work on the *reduced*
 problem of `solvers.zero_one.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}. With ``free`` its last coordinate b is a free
@@ -8,10 +9,12 @@ g_i'w ≥ 1, else *violated*; l_i is a lower bound of g_i'w at the solutions in 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....models.arrays import BoolArray, FloatArray
 from ...exact.loops.matching import MatchArrays, empty_match_arrays
 from ...exact.loops.newton import BoxRelaxation, empty_relaxation
 from ...interface.named_scalars import integers_and_floats
@@ -120,6 +123,124 @@ def empty_workspace(n: int, p: int) -> BoxWorkspace:
         G=np.empty((p, n)), norm=np.empty(n), lam=np.empty(n), alpha=np.zeros(n),
     )  # fmt: skip
     return BoxWorkspace(node, empty_relaxation(n, p), empty_match_arrays(n, p), np.empty(2 * n))
+
+
+# The pool of open nodes: made, filled with the root, and enlarged.
+
+
+def allocate_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> BoxPool:
+    """Return a new pool of arrays without open nodes.
+
+    Parameters
+    ----------
+    n, p : int
+        Numbers of points and coordinates.
+    log : int
+        Length of the log's event buffer; 0 without a log.
+    records, pages : int
+        Capacity beyond the default.
+    """
+    f, i = np.float64, np.int64
+    records, pages = records + 4096, pages + 2 * RESERVE * (n // PAGE + 2) + 4096
+    return BoxPool(
+        lo=np.zeros((records, p), f), hi=np.zeros((records, p), f), w=np.zeros((records, p), f), base=np.zeros(records, f),
+        split=np.zeros(records, np.int32), mid=np.zeros(records, f), page=np.full(records, -1, np.int32),
+        count=np.zeros(records, np.int32), refs=np.zeros(records, np.int8), key=np.zeros((records, 2), f),
+        ident=np.full(records, -1, i), free_records=np.zeros(records, np.int32), heap=np.zeros(2 * records, np.int32),
+        point=np.zeros((pages, PAGE), np.int32), lower=np.zeros((pages, PAGE), f),
+        state=np.zeros((pages, PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
+        scalars=np.zeros(1, POOL_SCALARS)[0], candidate=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
+    )  # fmt: skip
+
+
+def initialise_pool(pool: BoxPool, half: FloatArray | None, demanded: BoolArray | None) -> None:
+    """Mark all records and pages as free. Unless ``half`` is None, the box |w| ≤ half becomes the current node.
+
+    Points of the mask ``demanded`` are kept in that node.
+    """
+    scalars, n = pool.scalars, len(pool.leaf)
+    pool.free_records[:] = np.arange(len(pool.base))[::-1]
+    pool.free_pages[:] = np.arange(len(pool.link))[::-1]
+    scalars.records, scalars.pages, scalars.current = len(pool.base), len(pool.link), -1
+    if half is None or demanded is None:
+        return
+    scalars.records -= 1
+    scalars.current = 0
+    pool.lo[0], pool.hi[0], pool.count[0], pool.refs[0], pool.split[0] = -half, half, n, 1, 0
+    pool.mid[0] = half[0] if half.size else 0.0
+    page = -1
+    for start in range(0, n, PAGE):
+        scalars.pages -= 1
+        new_page = pool.free_pages[scalars.pages]
+        pool.link[new_page] = -1
+        if page < 0:
+            pool.page[0] = new_page
+        else:
+            pool.link[page] = new_page
+        page = new_page
+        indices = np.arange(start, min(start + PAGE, n))
+        pool.point[page, : len(indices)] = indices
+        pool.state[page, : len(indices)] = np.where(demanded[indices], KEPT, FREE)
+        pool.lower[page, : len(indices)] = -np.inf
+
+
+def enlarge_pool(pool: BoxPool, times: int = 2) -> BoxPool:
+    """Return the pool with ``times`` as many records, or pages, if less than half of them are free.
+
+    Arrays that need not grow are shared with the old pool, which must no longer be used.
+    """
+    scalars = pool.scalars
+    records, pages = len(pool.base), len(pool.link)
+    more_records = (times - 1) * records if scalars.records < max(2 * RESERVE, records // 2) else 0
+    more_pages = (times - 1) * pages if scalars.pages < max(RESERVE * (len(pool.leaf) // PAGE + 2), pages // 2) else 0
+
+    def extended(array: Any, extra: int) -> Any:
+        if not extra:
+            return array
+        result = np.zeros((len(array) + extra, *array.shape[1:]), array.dtype)  # untouched pages take no memory
+        result[: len(array)] = array
+        return result
+
+    by_record = ("lo", "hi", "w", "base", "split", "mid", "page", "count", "refs", "key", "ident", "free_records")
+    changes = {name: extended(getattr(pool, name), more_records) for name in by_record}
+    changes |= {name: extended(getattr(pool, name), more_pages) for name in ("point", "lower", "state", "link", "free_pages")}
+    changes["heap"] = extended(pool.heap, 2 * more_records)
+    for name, old_size, extra in (("records", records, more_records), ("pages", pages, more_pages)):
+        free_count = int(scalars[name])
+        changes[f"free_{name}"][free_count : free_count + extra] = np.arange(old_size, old_size + extra)[::-1]
+        scalars[name] += extra
+    return pool._replace(**changes)
+
+
+#: Default memory limit of a pool in bytes; beyond it the search continues nearly depth-first.
+DEFAULT_MEMORY = 2e9
+#: Largest growth factor of a pool. Growth copies the whole pool, and untouched pages take no memory.
+_LARGEST_GROWTH = 4
+
+
+def enlarge_within_memory(pool: BoxPool, memory: float) -> BoxPool | None:
+    """Return a larger pool of at most ``memory`` bytes, or else the same pool in the frugal mode; None if it is in that mode.
+
+    In the frugal mode the search is nearly depth-first.
+    """
+    growth = int(memory / sum(array.nbytes for array in pool))
+    if growth >= 2:
+        return enlarge_pool(pool, min(growth, _LARGEST_GROWTH))
+    if pool.scalars.frugal:
+        return None
+    pool.scalars.frugal = 1
+    return pool
+
+
+def least_bound(pool: BoxPool) -> float:
+    """Return the least bound of the pool's open nodes, in reduced units; ∞ without nodes."""
+    # In the frugal mode nodes leave from the end of the heap, so its first node always has the least bound.
+    codes = [int(pool.heap[0])] if pool.scalars.waiting > 0 else []
+    codes += [int(pool.scalars.current)] if pool.scalars.current >= 0 else []
+    return min((float(pool.key[code >> 1, code & 1]) for code in codes), default=math.inf)
+
+
+# The events of the proof log.
 
 
 class EventBuffer(NamedTuple):

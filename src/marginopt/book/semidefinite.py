@@ -27,8 +27,8 @@ from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.export.sdpa import read_matrices
 from ..models.program.cones import PSD
-from ..models.program.convexity import is_semidefinite
 from ..models.program.form import Block, Constraint, StandardForm
+from ..models.program.quadratic import is_semidefinite
 from ..solvers.rational import solve_linear
 
 #: A square matrix, as rows of exact numbers.

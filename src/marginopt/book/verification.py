@@ -29,7 +29,7 @@ from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.scoring_system import ScoringSystem
 from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import as_model
-from ..models.program.convexity import is_semidefinite
+from ..models.program.quadratic import is_semidefinite
 from ..solvers.proofs import check_proof
 from .data import build_data, data_digest
 from .entries import Entry

@@ -29,7 +29,7 @@ from ..errors import InputError, WriteError
 from ..estimators.base import Estimator
 from ..files import atomic_file
 from ..models.arrays import FloatArray, as_classes
-from ..models.decision import decided_codes
+from ..models.model import decided_codes
 from .head import Encoder, Hypothesis, Network, NPSVCHead, encoder_output_size, make_encoder
 from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
 from .training import Batches, Callback, Settings, Training, seeded_generators

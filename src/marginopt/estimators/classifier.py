@@ -12,8 +12,7 @@ from sklearn.base import ClassifierMixin
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points, as_points
-from ..models.decision import decided_codes
-from ..models.model import Model
+from ..models.model import Model, decided_codes
 from ..solvers.certification.result import Result
 from ..solvers.parallel import choose_executor
 from ..solvers.records import Options, Status

@@ -20,10 +20,9 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, che
 
 from ..errors import InputError, short_text
 from ..models.arrays import FloatArray, IntArray, Points, as_positive
-from ..models.decision import decided_codes
 from ..models.formulations.conic import ConicSVM
 from ..models.formulations.hinge import HingeSVM
-from ..models.model import Model
+from ..models.model import Model, decided_codes
 from ..models.views import ConicProblem
 from ..solvers.certification.result import Result
 from ..solvers.conic.ipm import conic_path

@@ -20,10 +20,9 @@ from ..display import Display, Displayable, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, count_text
 from ..models.arrays import FloatArray, IntArray, as_positive
-from ..models.decision import decided_labels
 from ..models.digest import fingerprint
 from ..models.formulations.zero_one import ZeroOneSVM
-from ..models.model import Model
+from ..models.model import Model, decided_labels
 from ..solvers.parallel import choose_executor
 from ..solvers.proofs import Question
 from ..solvers.whole_path import PathReport, WholePath, whole_path

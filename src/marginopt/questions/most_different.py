@@ -20,10 +20,9 @@ from ..display import Sense
 from ..drawing import COLOURS, GREY
 from ..errors import InputError, count_text
 from ..models.arrays import FloatArray, IntArray, to_dense
-from ..models.decision import decided_labels
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.restrictions import ErrorBudget
-from ..models.model import Model
+from ..models.model import Model, decided_labels
 from .answer import Answer, Evidence, checked_evidence, percentage
 from .restricted_solves import LevelQuestion, RestrictedSolver, Restriction
 

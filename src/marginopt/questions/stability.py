@@ -31,10 +31,9 @@ from ..display import Display, Displayable, Sense, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, count_text
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
-from ..models.decision import decided_labels
 from ..models.formulations.margin.exact_evaluation import satisfies_margins
 from ..models.formulations.zero_one import ZeroOneSVM
-from ..models.model import Model
+from ..models.model import Model, decided_labels
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result
 from ..solvers.exact.check.log_reader import stated_bound

@@ -17,9 +17,9 @@ import numpy as np
 
 from ..errors import InputError, count_text
 from ..models.arrays import FloatArray, IntArray, Points, check_bytes, plain_fields
-from ..models.decision import decided_labels
 from ..models.formulations.svm_duals import ConvexHullsDual
 from ..models.kernels.kernels import RBF, Precomputed, squared_distances
+from ..models.model import decided_labels
 from ..solvers.parallel import Executor, SerialExecutor
 from ..solvers.records import Options, Status
 from ..solvers.registry import SolverLike

@@ -16,7 +16,7 @@ from marginopt.book.data import build_data, data_digest
 from marginopt.book.entries import Entry
 from marginopt.book.semidefinite import exact_cost, exact_dual_value
 from marginopt.book.solving import solved_entry
-from marginopt.models.program.convexity import is_semidefinite
+from marginopt.models.program.quadratic import is_semidefinite
 from marginopt.solvers import Options
 
 A = np.random.default_rng(3).integers(-3, 4, (4, 4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from marginopt.models.program.convexity import curvature_bounds, matrix_convexity
+from marginopt.models.program.quadratic import curvature_bounds, matrix_convexity
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-290, 1e-303, 1e-310, 1e-323])

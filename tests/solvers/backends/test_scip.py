@@ -24,10 +24,9 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
-from marginopt.models.export.scip_model import extend_point, to_scip
 from marginopt.models.formulations import all_formulations
 from marginopt.models.program.bridges import EpigraphBridge
-from marginopt.solvers.backends.scip import Scip
+from marginopt.solvers.backends.scip import Scip, extend_point, to_scip
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 

@@ -24,10 +24,9 @@ from marginopt.models import (
 )
 from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
 from marginopt.models.program.cones import Nonnegative
-from marginopt.models.program.convexity import Evidence, convexity_on_equalities, matrix_convexity
 from marginopt.models.program.form import Block, Constraint, StandardForm
 from marginopt.models.program.lagrangian import dual_bound
-from marginopt.models.program.quadratic import Quadratic
+from marginopt.models.program.quadratic import Evidence, Quadratic, convexity_on_equalities, matrix_convexity
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.records import Status
 

@@ -21,7 +21,7 @@ from facts import about, lost_task, missing
 
 from marginopt.errors import ClusterError, InputError, MissingPackageError
 from marginopt.solvers.parallel import SerialExecutor, choose_executor, serialisation
-from marginopt.solvers.parallel.cluster_executors import Placement
+from marginopt.solvers.parallel.executor import Placement
 from marginopt.solvers.parallel.serialisation import LARGE_ARRAY_BYTES, Packer, TaskArrays, unpack
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder

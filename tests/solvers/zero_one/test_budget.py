@@ -12,7 +12,7 @@ from oracles import within_budget
 import marginopt as mo
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models.formulations.margin_violations import ZeroOneBudget, allowed_violations
-from marginopt.models.formulations.zero_one_encodings import Indicators
+from marginopt.models.formulations.zero_one import Indicators
 from marginopt.models.views import ZeroOneProblem
 
 

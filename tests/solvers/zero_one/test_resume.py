@@ -34,7 +34,8 @@ from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm, distributed_boxes as subtrees, engine as stretches
 from marginopt.solvers.zero_one.box_engine import BoxEngine, BoxSearchSnapshot
-from marginopt.solvers.zero_one.open_nodes import OpenNodes, enlarge_pool
+from marginopt.solvers.zero_one.loops.box_records import enlarge_pool
+from marginopt.solvers.zero_one.open_nodes import OpenNodes
 
 
 def model(n: int, p: int, lam: float = 10.0, sigma: float = 1.2, seed: int = 0) -> mo.ZeroOneSVM:
