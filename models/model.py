@@ -11,7 +11,7 @@ from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
@@ -112,6 +112,14 @@ def _of_a_point(method: Callable[..., Any]) -> Callable[..., Any]:
         return method(self, values, X)
 
     return checked
+
+
+class RowsToSeparate(NamedTuple):
+    """Signed rows that some hyperplane through the origin must separate for a model to be feasible."""
+
+    rows: FloatArray  #: the rows, (n, p)
+    reason: str  #: the reason, in words
+    computed: bool = False  #: whether the rows have rounding errors, as those of a kernel matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,10 +248,8 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return ""
 
     @property
-    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
-        """Return signed rows that some hyperplane must separate for the model to be feasible, and the reason; None if there are
-        none.
-        """
+    def rows_to_separate(self) -> RowsToSeparate | None:
+        """Return signed rows that some hyperplane must separate for the model to be feasible; None if there are none."""
         return None
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
