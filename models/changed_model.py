@@ -18,7 +18,7 @@ from .cvxpy_expressions import cvxpy_module
 from .explanation import PointExplanation
 from .form_change import AddedParts, Change, ContinuousRelaxation, CVXPYStatement, FixedVariables
 from .importing.source import Import
-from .model import BareForm, Model
+from .model import BareForm, Model, RowsToSeparate
 from .program.cones import Feature
 from .program.form import StandardForm
 from .program.lagrangian import Bound
@@ -149,9 +149,9 @@ class ChangedModel(Model):
         return self.base.origin(label) if label in base_names else f"what is {self.change.suffix}"
 
     @property
-    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
-        """Return the base model's signed rows that some hyperplane must separate for it to be feasible, and the reason; None if
-        there are none or the change does more than restrict.
+    def rows_to_separate(self) -> RowsToSeparate | None:
+        """Return the base model's signed rows that some hyperplane must separate for it to be feasible; None if there are none
+        or the change does more than restrict.
         """
         return self.base.rows_to_separate if self.change.restricts else None
 

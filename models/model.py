@@ -11,7 +11,7 @@ from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
@@ -108,6 +108,14 @@ class FormulationType(ABCMeta):
         arrays = data[:2] if with_labels else data[:1]
         parameter_values = {name: value for name, value in options.items() if name not in ("X", "y")}
         return super().__call__(*arrays, *parameters, **{"data_names": data[2], **parameter_values})
+
+
+class RowsToSeparate(NamedTuple):
+    """Signed rows that some hyperplane through the origin must separate for a model to be feasible."""
+
+    rows: FloatArray  #: the rows, (n, p)
+    reason: str  #: the reason, in words
+    computed: bool = False  #: whether the rows have rounding errors, as those of a kernel matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,10 +239,8 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return ""
 
     @property
-    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
-        """Return signed rows that some hyperplane must separate for the model to be feasible, and the reason; None if there are
-        none.
-        """
+    def rows_to_separate(self) -> RowsToSeparate | None:
+        """Return signed rows that some hyperplane must separate for the model to be feasible; None if there are none."""
         return None
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import TooLargeError
-from ..models.arrays import FloatArray
+from ..models.arrays import FloatArray, IntArray
 from ..models.program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..models.program.csr_rows import CSRRows
 from ..models.program.exponential_cones import TranscendentalCone
@@ -243,6 +243,62 @@ def reduce_rows(rows: list[Vector], columns: int) -> list[int]:
                 rows[i] = [u - row[j] * v for u, v in zip(row, rows[top], strict=True)]
         pivots.append(j)
     return pivots
+
+
+#: Largest number of coefficients of the rows, and of pivots, of `separating_or_combination` (a few seconds).
+_MAX_ROWS_SIZE, _MAX_PIVOTS = 4_000, 300
+
+
+def separating_or_combination(A: FloatArray, order: Sequence[int] | IntArray) -> tuple[Vector | None, Vector | None] | None:
+    """Return (w, None) with A w ≥ 1, or (None, f) with f ≥ 0, Σf = 1, A'f = 0, exactly; None if the search is too large.
+
+    One of both exists (Gordan). The first phase of the simplex method looks for f, and its prices are -w where it ends above 0.
+    Bland's rule takes the rows in the given order, so that it ends.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Finite rows.
+    order : sequence of int
+        All rows, those that probably have a positive multiplier first.
+    """
+    n, p = A.shape
+    if A.size > _MAX_ROWS_SIZE:
+        return None
+    columns = [[*map(Fraction, A[i].tolist()), Fraction(1)] for i in order]
+    inverse = [[Fraction(int(i == j)) for j in range(p + 1)] for i in range(p + 1)]
+    values = [Fraction(int(i == p)) for i in range(p + 1)]
+    basis = [n + i for i in range(p + 1)]  # numbers from n on are artificial variables, of cost 1
+    for _ in range(_MAX_PIVOTS):
+        prices = [sum((row[j] for row, k in zip(inverse, basis, strict=True) if k >= n), Fraction(0)) for j in range(p + 1)]
+        entering = next((i for i, column in enumerate(columns) if _inner(prices, column) > 0), None)
+        if entering is None and prices[p] > 0:
+            return [-price / prices[p] for price in prices[:p]], None
+        if entering is None:
+            f = [Fraction(0)] * n
+            for k, value in zip(basis, values, strict=True):
+                if k < n:
+                    f[int(order[k])] = value
+            return None, f
+        _pivot(inverse, values, basis, entering, [_inner(row, columns[entering]) for row in inverse])
+    return None
+
+
+def _inner(a: Vector, b: Vector) -> Fraction:
+    return sum((u * v for u, v in zip(a, b, strict=True) if u and v), Fraction(0))
+
+
+def _pivot(inverse: list[Vector], values: Vector, basis: list[int], entering: int, column: Vector) -> None:
+    """Bring a variable with this column, in terms of the basis, into the basis; the smallest of the tied numbers leaves."""
+    leaving = min((i for i, v in enumerate(column) if v > 0), key=lambda i: (values[i] / column[i], basis[i]))
+    scale = column[leaving]
+    inverse[leaving] = [v / scale for v in inverse[leaving]]
+    values[leaving] /= scale
+    for i, factor in enumerate(column):
+        if i != leaving and factor:
+            inverse[i] = [u - factor * v if v else u for u, v in zip(inverse[i], inverse[leaving], strict=True)]
+            values[i] -= factor * values[leaving]
+    basis[leaving] = entering
 
 
 # The Lagrangian bound in rational arithmetic (`models.program.lagrangian` has the floating-point bound and the mathematics).

@@ -31,7 +31,7 @@ from ..errors import (
 from ..models.deadline import OutOfTimeError, deadline, remaining_seconds, repair_deadline
 from ..models.model import BareForm, Model, as_model
 from ..models.program.form import Block, StandardForm
-from .certification.rays import separability
+from .certification.rays import Separability, separability
 from .certification.result import Result
 from .interface.native_options import replace_parameters, warn_unused_start
 from .interface.solver import Gives, KeptModel, Licence, Solver
@@ -222,13 +222,14 @@ def _answer(
     """
     _check_reads(chosen, model, options, licence)
     options = _with_start_by_blocks(model, chosen, options)
-    decided = _inseparable(model, chosen) or _crossing(model, chosen) or _constant(model, chosen)
+    test = _separability(model)
+    decided = _inseparable(model, chosen, test) or _crossing(model, chosen) or _constant(model, chosen)
     if decided is not None:
         _check_unused(chosen, options)
         return decided
     # a model that is kept was built under its options, time limit included, and would be built anew under others
     remaining = options if kept_model is not None and chosen.reads_form else options.with_time_spent(time.perf_counter() - begin)
-    return _run(chosen, model, remaining, kept_model)
+    return _without_false_claim(model, _run(chosen, model, remaining, kept_model), test)
 
 
 def _check_reads(chosen: Solver, model: Model, options: Options, licence: Licence) -> None:
@@ -305,20 +306,34 @@ def _check_unused(solver: Solver, options: Options) -> None:
         replace_parameters(solver, options.native)
 
 
-def _inseparable(model: Model, solver: Solver) -> Answer | None:
+def _separability(model: Model) -> Separability | None:
+    """Return whether the rows that the model needs separated are separable; None if it needs none, or that is undecided."""
+    if model.rows_to_separate is None:
+        return None
+    try:
+        return separability(model.rows_to_separate.rows, model.rows_to_separate.computed)
+    except SolverError:
+        return None
+
+
+def _inseparable(model: Model, solver: Solver, test: Separability | None) -> Answer | None:
     """Return INFEASIBLE with its Farkas proof if the model needs separable data and the data are not; else None."""
-    rows_to_separate = model.rows_to_separate
-    if rows_to_separate is None:
+    if test is None or test.farkas is None or model.rows_to_separate is None:
         return None
-    rows, reason = rows_to_separate
-    test = separability(rows)
-    if test.farkas is None:
-        return None
+    reason = model.rows_to_separate.reason
     return Answer(
         status=Status.INFEASIBLE,
         native_status=f"not separable ({reason}); decided by a linear program before {solver.info.name} was called",
         farkas={"margin": test.farkas},
     )
+
+
+def _without_false_claim(model: Model, answer: Answer, test: Separability | None) -> Answer:
+    """Return the separating point in place of a claim that separable rows leave no point: solvers' tolerances exceed margins."""
+    if answer.status is not Status.INFEASIBLE or test is None or test.w is None or model.changes:
+        return answer
+    values = model.complete({"w": test.w})
+    return replace(answer, status=Status.INACCURATE, values=values, multipliers=None, reduced=None, farkas=None, objective=None)
 
 
 def _constant(model: Model, solver: Solver) -> Answer | None:

@@ -38,7 +38,7 @@ from ..arrays import FloatArray, Points, as_costs, as_labels, as_points, as_posi
 from ..digest import identity_rule
 from ..explanation import PointExplanation, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
-from ..model import Model
+from ..model import Model, RowsToSeparate
 from ..program.cones import RotatedSecondOrder, svec, svec_size
 from ..program.form import Constraint, StandardForm
 from ..program.lagrangian import Bound
@@ -290,9 +290,11 @@ class ConicSVM(Model):
         return ConicProblem(self.signed, None if self.lam is None else float(self.lam), self.kappa, self.metric)
 
     @property
-    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
-        """Return the signed rows that some hyperplane must separate if κ = 0, and the reason; else None."""
-        return (self.signed, "κ = 0 asks that no margin be violated") if self.is_hard_margin else None
+    def rows_to_separate(self) -> RowsToSeparate | None:
+        """Return the signed rows that some hyperplane must separate if κ = 0; else None."""
+        if not self.is_hard_margin:
+            return None
+        return RowsToSeparate(self.signed, "κ = 0 asks that no margin be violated", self.metric is not None)
 
     def compile(self) -> StandardForm:
         """Return the form of the notes."""

@@ -30,7 +30,7 @@ from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Block, Constraint, StandardForm
 from ...models.program.lagrangian import dual_bound
 from ...models.rounding import two_product
-from ..rational import farkas_exists, ray_exists
+from ..rational import Vector, farkas_exists, ray_exists, separating_or_combination
 from ..records import Status
 
 #: Largest residual of a ray that supports a claim: Farkas multipliers then exclude every point with ||x||_1 < 1e5.
@@ -39,6 +39,8 @@ _SUPPORTED = 1e-5
 _ROUNDING = 1e-10
 #: Largest residual beside which exact multipliers are looked for.
 _NEARLY = 1e-9
+#: Margin of unit rows below which the tolerance of a linear program hides the sign.
+_UNDECIDED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -267,16 +269,20 @@ class Separability:
     residual: float
 
 
-def separability(A: FloatArray) -> Separability:
+def separability(A: FloatArray, computed: bool = False) -> Separability:
     """Decide whether the signed rows a_i = y_i x_i lie strictly on one side of a hyperplane through the origin.
 
     Solves max t subject to A w ≥ t, |w_j| ≤ 1 on rows scaled to unit length (scaling a row by a positive number changes
-    neither answer); t* > 0 separates, and at t* = 0 the rows' multipliers are the Farkas proof.
+    neither answer); t* > 0 separates, and at t* = 0 the rows' multipliers are the Farkas proof. Where t* is within the
+    tolerance of the program, rational arithmetic decides. Rows beyond the size of rational arithmetic need multipliers with a
+    residual of 1e-9.
 
     Parameters
     ----------
     A : ndarray (n, p)
         Signed rows a_i = y_i x_i, dense.
+    computed : bool
+        Whether the rows have rounding errors, as those of a kernel matrix: multipliers with a residual of 1e-9 then decide.
 
     Returns
     -------
@@ -286,7 +292,7 @@ def separability(A: FloatArray) -> Separability:
     Raises
     ------
     SolverError
-        The linear program could not be solved, or neither proof holds in floating point.
+        The linear program could not be solved, or neither proof was found.
     """
     from scipy.optimize import linprog  # imported here: it is slow, and only hard margins (κ = 0) need it
 
@@ -306,15 +312,26 @@ def separability(A: FloatArray) -> Separability:
     if answer.status != 0:
         raise SolverError(f"the separability test's linear program was not solved: {answer.message}", solver="highs")
     w, margin = answer.x[:p], float(answer.x[p])
-    if margin > 1e-9:
-        achieved = float((A @ w).min())
-        if achieved > 0:
-            return Separability(True, w / achieved, None, 0.0)
+    achieved = float((A @ w).min())
+    if margin > _UNDECIDED and achieved > 0:
+        return Separability(True, w / achieved, None, 0.0)
     f = np.maximum(-answer.ineqlin.marginals, 0.0) / norms
-    f /= f.sum()
-    residual = float(np.abs(A.T @ f).max() / np.abs(A).max())
-    if residual > 1e-7:
-        raise SolverError(
-            f"separability is undecided in floating point: margin {margin:.2g} of unit rows, Farkas residual {residual:.2g}"
-        )
-    return Separability(False, None, f, residual)
+    f /= max(float(f.sum()), 1e-300)
+    residual = float(np.abs(A.T @ f).max() / np.abs(A).max()) if f.any() else math.inf
+    exact = None if computed else separating_or_combination(A, np.argsort(-f, kind="stable"))
+    if exact is not None:
+        return _from_rational(A, *exact)
+    if residual <= _NEARLY:
+        return Separability(False, None, f, residual)
+    raise SolverError(
+        f"separability is undecided in floating point: margin {margin:.2g} of unit rows, Farkas residual {residual:.2g}"
+    )
+
+
+def _from_rational(A: FloatArray, w: Vector | None, f: Vector | None) -> Separability:
+    """Return the answer that a rational w, or rational multipliers f, prove."""
+    if f is not None:
+        multipliers = np.array([float(v) for v in f])
+        return Separability(False, None, multipliers, float(np.abs(A.T @ multipliers).max() / np.abs(A).max()))
+    assert w is not None
+    return Separability(True, np.array([float(v) for v in w]), None, 0.0)

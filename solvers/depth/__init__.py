@@ -308,8 +308,6 @@ def halfspace_depth(X: npt.ArrayLike, z: npt.ArrayLike, *, time_limit: float | N
     ------
     InputError
         X is not a matrix of finite numbers, or z is not a point of its space.
-    TooLargeError
-        More points lie on one hyperplane through z than rational arithmetic treats.
 
     References
     ----------
@@ -391,8 +389,8 @@ class _Search:
             return None
 
     def _best_beside(self, subset: IntArray) -> _Candidate:
-        """Return the best direction next to a ray, or along an axis without a ray."""
-        candidate = _best_side_of_ray(self._points, self._weights, subset.tolist()) if subset.size and subset[0] >= 0 else None
+        """Return the best direction next to a ray, or along an axis without a ray or one that rational arithmetic can treat."""
+        candidate = self._beside(subset.tolist()) if subset.size and subset[0] >= 0 else None
         if candidate is not None:
             return candidate
         d = len(self._columns)
@@ -400,6 +398,13 @@ class _Search:
         return min(
             ((_closed_halfspace_weight(self._points, self._weights, u), u) for u in axes), key=lambda candidate: candidate[0]
         )
+
+    def _beside(self, subset: Sequence[int]) -> _Candidate | None:
+        """Return the better side of a ray; None where too many points lie on its hyperplane for rational arithmetic."""
+        try:
+            return _best_side_of_ray(self._points, self._weights, subset)
+        except TooLargeError:
+            return None
 
     def _result(self, lower: int, candidate: _Candidate) -> HalfspaceDepth:
         direction = [Fraction(0)] * self._width

@@ -21,7 +21,7 @@ from ...arrays import FloatArray, Points, as_points, as_share, as_vector
 from ...explanation import PointExplanation
 from ...kernels.gram import CentredPoints, centre_points
 from ...kernels.kernels import Kernel, Linear
-from ...model import Model
+from ...model import Model, RowsToSeparate
 from ...program.form import StandardForm
 from ...program.lagrangian import Bound
 from ...record import Arrays, DataKind, FormulationInfo, Parameter, ParameterValues, always
@@ -448,9 +448,10 @@ class HardMarginSVM(NamedComposition):
         return Margin(self.X, self.y, HardMargin(), SquaredNorm(0.5), self.intercept, kernel=self.kernel)
 
     @property
-    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
-        """Return the signed rows y_i x_i, which some hyperplane must separate for the model to be feasible, and the reason."""
-        return dense_signed_rows(self.composition.points, self.y), "a hard margin asks that no margin be violated"
+    def rows_to_separate(self) -> RowsToSeparate | None:
+        """Return the signed rows y_i x_i, which some hyperplane must separate for the model to be feasible."""
+        signed = dense_signed_rows(self.composition.points, self.y)
+        return RowsToSeparate(signed, "a hard margin asks that no margin be violated", self.kernel is not None)
 
 
 def _hard_margin_small(rng: np.random.Generator) -> dict[str, Any]:

@@ -597,8 +597,6 @@ class L0L1(Regulariser):
     mu1: float = 0.0
     k: int | None = None
 
-    convex: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         for name in ("mu0", "mu1"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=True))
@@ -609,6 +607,11 @@ class L0L1(Regulariser):
     def counts(self) -> bool:
         """Return whether the form has indicators of non-zero coefficients."""
         return self.mu0 > 0 or self.k is not None
+
+    @property
+    def convex(self) -> bool:  # type: ignore[override]
+        """Return whether no coefficient is counted: μ_0 = 0 without a limit is μ_1 ||w||_1."""
+        return not self.counts
 
     def value(self, w: FloatArray) -> float:
         """Return μ_0 ||w||_0 + μ_1 ||w||_1; infinite beyond the limit."""

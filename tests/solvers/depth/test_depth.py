@@ -151,3 +151,22 @@ def test_a_time_limit_leaves_an_interval() -> None:
 def test_refusals(X: list[float], z: list[float], name: str) -> None:
     with pytest.raises(mo.errors.InputError, check=about(name)):
         mo.halfspace_depth(X, z)
+
+
+@pytest.mark.parametrize("seconds", [None, 0.0])
+def test_a_direction_that_cannot_be_counted_is_left_out(monkeypatch: pytest.MonkeyPatch, seconds: float | None) -> None:
+    """All but two points lie on one hyperplane, and rational arithmetic takes no more than one ray of it."""
+    monkeypatch.setattr(module, "_FEW_RAYS", 0)
+    monkeypatch.setattr(module, "_MAX_SUBSETS", 1)
+    monkeypatch.setattr(module, "_by_whole_numbers", lambda points, weights: None)
+    rng = np.random.default_rng(3)
+    X = rng.integers(-9, 10, (14, 3)).astype(float)
+    X[2:, 2] = 0.0
+    integers = mo.halfspace_depth(X, np.zeros(3), time_limit=seconds)
+    with monkeypatch.context() as large:
+        large.setattr(module, "_integer_columns", lambda points: None)
+        depths = (integers, mo.halfspace_depth(X, np.zeros(3), time_limit=seconds))
+    monkeypatch.undo()
+    truth = mo.halfspace_depth(X, np.zeros(3)).depth
+    for depth in depths:
+        assert depth.lower <= truth <= depth.depth == counted(X, np.zeros(3), depth.direction)
