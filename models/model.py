@@ -28,7 +28,7 @@ from .program.cones import Feature
 from .program.form import StandardForm, check_mapping
 from .program.lagrangian import Bound, dual_bound
 from .restricted_bound import Tilt
-from .statement import Line, Statement
+from .statement import Line, Statement, name_lines
 
 if TYPE_CHECKING:
     from .form_change import Change
@@ -175,7 +175,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         form = checked_return(self.compile(), StandardForm, "compile", self.name)
         for label, axes in self.named_axes.items():
             form = form.with_names(label, *axes)
-        return form.with_point_names(self.point_names)
+        return form.with_point_names(self.point_names).replace(class_names=self.class_names)
 
     @property
     def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
@@ -207,10 +207,12 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def named_statement(self) -> Statement:
-        """Return the statement, with the names of classes and features among its notes."""
-        names = self.original_model.data_names
-        statement = self.statement
-        return statement if names is None else replace(statement, notes=(*statement.notes, *names.notes))
+        """Return the statement with the names of classes and features."""
+        names, statement = self.original_model.data_names, self.statement
+        if names is None:
+            return statement
+        of_coefficients = "w" in statement.letters and self.named_axes.get("w") == (names.features,)
+        return replace(statement, names=name_lines(names, of_coefficients=of_coefficients))
 
     @property
     @abstractmethod

@@ -38,7 +38,7 @@ from ..program.exponential_cones import Exponential, Power
 from ..program.form import Constraint, StandardForm
 from .file_formats import FileFormat, InputFile, number_text, parse_index, parse_integer, parse_number
 from .file_programs import ConicProgram, StatedObjective, matrix_of_entries
-from .layout import Layout
+from .layout import Layout, comment_lines
 
 #: The format's names of cones.
 _DOMAINS: dict[type[Cone], str] = {
@@ -77,7 +77,8 @@ class _CBF(FileFormat):
 
     def write(self, form: StandardForm, path: Path) -> None:
         objective = StatedObjective.of(form)
-        lines = ["# written by marginopt", "VER", "3", "", "OBJSENSE", "MAX" if objective.maximise else "MIN", ""]
+        lines = ["# written by marginopt", *comment_lines(form, "#")]
+        lines += ["VER", "3", "", "OBJSENSE", "MAX" if objective.maximise else "MIN", ""]
         domains = [_domain(low, high) for low, high in zip(form.lower.tolist(), form.upper.tolist(), strict=True)]
         lines += _counted("VAR", form.n, [(key, len(list(run))) for key, run in groupby(domains)])
         if form.integer.any():

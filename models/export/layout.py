@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -19,6 +20,9 @@ from ..program.form import Block, StandardForm
 #: Cones that a layout may name, and the same by their symbols.
 _READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power, Bilinear)
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
+
+#: Characters of a comment line in a file.
+_COMMENT_WIDTH = 120
 
 
 def _cone_named(symbol: str, dim: int, count: int, **parameters: float) -> Cone:
@@ -79,6 +83,13 @@ def sidecar_path(path: Path) -> Path:
     return path.with_name(path.name + ".names.json")
 
 
+def comment_lines(form: StandardForm, mark: str) -> list[str]:
+    """Return comment lines, each after ``mark``, that say which class of the model's data has which code; none without names."""
+    # quotes keep a name's line breaks out; other readers limit the length of a line
+    texts = (text for line in form.name_lines for text in textwrap.wrap(line.text, _COMMENT_WIDTH, break_on_hyphens=False))
+    return [f"{mark} {text}" for text in texts]
+
+
 def _digest(text: str) -> str:
     """Return the digest of a text, whatever ends its lines."""
     return hashlib.sha256("\n".join(text.splitlines()).encode("utf-8")).hexdigest()
@@ -110,6 +121,8 @@ class Layout:
         The constant r of the form's objective.
     order : tuple of int, optional
         Index in the form of each of the file's variables, for formats that prescribe their order.
+    class_names : tuple of str
+        Names of the classes of the model's data, -1 before +1; empty without names.
     digest : str
         SHA-256 of the text of the file that the sidecar was written beside; empty in a layout without a sidecar.
     """
@@ -120,6 +133,7 @@ class Layout:
     maximise: bool
     constant: float
     order: tuple[int, ...] | None = None
+    class_names: tuple[str, ...] = ()
     digest: str = ""
 
     @classmethod
@@ -127,7 +141,7 @@ class Layout:
         """Return the layout of a form."""
         constraints = tuple(ConstraintLayout(c.label, c.cone, c.given_names) for c in form.constraints)
         order_tuple = None if order is None else tuple(order.tolist())
-        return cls(form.name, form.blocks, constraints, form.maximise, form.r, order_tuple)
+        return cls(form.name, form.blocks, constraints, form.maximise, form.r, order_tuple, form.class_names)
 
     @property
     def names(self) -> list[str]:
@@ -158,6 +172,7 @@ class Layout:
             ],
         }
         record |= {} if self.order is None else {"order": list(self.order)}
+        record |= {"classes": list(self.class_names)} if self.class_names else {}
         return record | ({"digest": self.digest} if self.digest else {})
 
     @classmethod
@@ -183,7 +198,7 @@ class Layout:
         order = tuple(_whole(j) for j in record["order"]) if "order" in record else None
         return cls(
             _text(record["name"]), blocks, constraints, bool(record["maximise"]), float(record["constant"]), order,
-            _text(record.get("digest", "")),
+            tuple(map(_text, record.get("classes", ()))), _text(record.get("digest", "")),
         )  # fmt: skip
 
     def sidecar_text(self, text: str) -> str:

@@ -26,7 +26,7 @@ from ..program.form import Constraint, StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, InputFile, signed_text
 from .file_programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
-from .layout import Layout
+from .layout import Layout, comment_lines
 
 #: HiGHS and SCIP ignore an objective behind "maximise" with an s; the reader takes that spelling for no section and refuses it.
 _MINIMISE, _MAXIMISE = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
@@ -542,7 +542,7 @@ class _LP(FileFormat):
         flat = FlatProgram.as_stated(form)
         x = plain_names(form.names())
         rows = plain_row_names(form.constraints)
-        lines = [f"\\ {form.name}; written by marginopt", flat.sense, " obj:"]
+        lines = [f"\\ {form.name}; written by marginopt", *comment_lines(form, "\\"), flat.sense, " obj:"]
         # every variable is named in the objective, so that the order of first mention is the order of x
         lines += list(_wrapped([f"{signed_text(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
         if flat.r:

@@ -290,6 +290,7 @@ class _MOF(FileFormat):
             quadratic=None if program.P is None else Quadratic(matrix=program.P),
             r=program.r,
             maximise=program.maximise or (layout is not None and layout.maximise),
+            class_names=() if layout is None else layout.class_names,
         )
 
 

@@ -21,7 +21,7 @@ from ..program.cones import Feature
 from ..program.form import StandardForm
 from .file_formats import FileFormat, InputFile, is_number, parse_number
 from .file_programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
-from .layout import Layout
+from .layout import Layout, comment_lines
 from .lp import form_with_labels, plain_names, plain_row_names
 
 # The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
@@ -557,6 +557,7 @@ class _MPS(FileFormat):
             cost += "_"
         lines = [
             f"* {form.name}; written by marginopt",
+            *comment_lines(form, "*"),
             f"NAME {plain_names([form.name])[0]}",
             "OBJSENSE",
             f"    {flat.sense[:3].upper()}",

@@ -24,7 +24,7 @@ from ..program.form import Constraint, StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, InputFile, parse_number, signed_text
 from .file_programs import ConicProgram, StatedObjective, matrix_of_entries
-from .layout import Layout
+from .layout import Layout, comment_lines
 from .mosek_task import mosek_svec_order
 
 #: The format's names of cones.
@@ -49,7 +49,7 @@ class _PTF(FileFormat):
 
     def write(self, form: StandardForm, path: Path) -> None:
         x = [_quoted(name) for name in form.names()]
-        lines = [f"Task {_quoted(form.name)}", "    # written by marginopt", "Objective"]
+        lines = [f"Task {_quoted(form.name)}", "    # written by marginopt", *comment_lines(form, "    #"), "Objective"]
         objective = StatedObjective.of(form)
         terms = _expression(sp.csr_array(objective.q[None, :]), 0, objective.r, x)
         lines += [f"    {'Maximize' if objective.maximise else 'Minimize'} {terms}", "Constraints"]

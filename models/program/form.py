@@ -25,13 +25,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...data_names import DataNames
 from ...display import Display, Displayable
 from ...drawing import Picture
 from ...errors import InputError, UnsupportedModelError, count_text, near_names, unknown_name
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, frozen, to_dense
 from ..export_methods import ExportMethods
 from ..rounding import Rounded, dot
-from ..statement import latex_document, latex_numbers, latex_words, program_latex, program_text
+from ..statement import Line, latex_document, latex_numbers, latex_words, name_lines, program_latex, program_text
 from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec_indices, svec_size
 from .convexity import LARGEST_VERIFIED_ORDER, Convexity, Evidence, convexity_on_equalities
 from .csr_rows import CSRRows
@@ -514,6 +515,8 @@ class StandardForm(Displayable, ExportMethods):
         P; zero where it is not given.
     maximise : bool
         The stated model maximises the negative of this objective.
+    class_names : tuple of str
+        Names of the classes of the model's data in the order of their codes, -1 before +1; empty without names.
 
     Attributes
     ----------
@@ -536,6 +539,7 @@ class StandardForm(Displayable, ExportMethods):
     quadratic: Quadratic | None = None
     r: float = 0.0
     maximise: bool = False
+    class_names: tuple[str, ...] = field(default=(), metadata={"identity": False})
     slices: Mapping[str, slice] = field(init=False, repr=False)
 
     @property
@@ -712,6 +716,11 @@ class StandardForm(Displayable, ExportMethods):
             total += self.quadratic.bytes
         return int(total)
 
+    @property
+    def name_lines(self) -> tuple[Line, ...]:
+        """Return the line that says which class has which code; no line without names."""
+        return name_lines(DataNames(classes=self.class_names), of_coefficients=False)
+
     def names(self) -> list[str]:
         """Return one name for each scalar variable, in the order of x."""
         return [name for block in self.blocks for name in block.names()]
@@ -765,9 +774,8 @@ class StandardForm(Displayable, ExportMethods):
     def __str__(self) -> str:
         kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
         title = f"{self.name}: {count_text(self.n, 'variable')}, {count_text(self.rows, 'row')} ({kinds}; {self.bytes:,} bytes)"
-        if not is_small(self):
-            return "\n".join([title, *summary_lines(self)])
-        return "\n".join([title, *program_text(self._sense, *program_lines(self))])
+        body = program_text(self._sense, *program_lines(self)) if is_small(self) else summary_lines(self)
+        return "\n".join([title, *body, *(f"  note: {line.text}" for line in self.name_lines)])
 
     __repr__ = __str__
 
@@ -784,7 +792,7 @@ class StandardForm(Displayable, ExportMethods):
             A whole document that compiles as it is; else a display for one that loads amsmath and amssymb.
         """
         objective, rows = program_lines(self) if is_small(self) else matrix_lines(self)
-        body = latex_numbers(program_latex(self._sense, objective, rows))
+        body = latex_numbers(program_latex(self._sense, objective, (*rows, *self.name_lines)))
         return latex_document(f"{latex_words(self.name)}.", body) if standalone else body
 
     # -- values -------------------------------------------------------------------------------------------------

@@ -129,13 +129,10 @@ class DataNames:
         return "classes: " + ", ".join(f"{k} is {name!r}" for k, name in enumerate(self.classes)) if self.classes else ""
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences for printed models: which class has which code, and the names of the features."""
-        notes = [self.class_note] if self.classes else []
-        if self.features:
-            shown, omitted = ", ".join(self.features[:12]), len(self.features) - 12
-            notes.append(f"features: {shown}" + (f" and {omitted} more" if omitted > 0 else ""))
-        return tuple(notes)
+    def feature_note(self) -> str:
+        """The names of the first features for printed models; empty without names."""
+        shown, omitted = ", ".join(self.features[:12]), len(self.features) - 12
+        return f"features: {shown}" + (f" and {omitted} more" if omitted > 0 else "") if self.features else ""
 
 
 def _place(name: str, names: Sequence[str], noun: str, plural: str) -> int:

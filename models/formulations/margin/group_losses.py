@@ -141,7 +141,7 @@ class GroupLosses(Loss):
     def variables(self) -> tuple[Line, ...]:
         """Return the printed variables of each group, with its number of points in place of n."""
         return tuple(
-            _of_group(name, _with_size(line, points.size)) for name, loss, points in self.parts() for line in loss.variables()
+            _of_group(name, line.with_size(points.size)) for name, loss, points in self.parts() for line in loss.variables()
         )
 
     def lines(self) -> tuple[Line, ...]:
@@ -186,12 +186,6 @@ def at_points(context: AssemblyContext, points: IntArray) -> AssemblyContext:
         argument=context.argument.at(points), argument_bounds=context.argument_bounds[points],
         M=None if context.M is None else context.M[points],
     )  # fmt: skip
-
-
-def _with_size(line: Line, n: int) -> Line:
-    """Return the line with the number of points in place of the exponent n."""
-    latex = line.latex.replace("^n", f"^{{{n}}}").replace("^{n", f"^{{{n}")
-    return Line(line.text.replace("^n", f"^{n}"), latex, line.label)
 
 
 def _of_group(name: str, line: Line) -> Line:
