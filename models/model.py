@@ -17,7 +17,7 @@ import numpy as np
 
 from ..data_names import DataNames, labelled_arrays
 from ..display import Display, Displayable
-from ..errors import InputError, UnsupportedModelError, checked_return, count_text, replace_old_name, unknown_name
+from ..errors import InputError, UnsupportedModelError, checked_return, count_text, replace_old_name, short_text, unknown_name
 from .appraisal import Appraisal, ExactCost
 from .arrays import FloatArray, check_bytes
 from .decision import decided_codes
@@ -70,11 +70,14 @@ class FormulationType(ABCMeta):
                 options = replace_old_name(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
         for new, old in EARLIER_NAMES.get(cls.__name__, {}).items():
             if old in options:
-                raise InputError(f"{cls.__name__} has no parameter {old!r}: its name is {new!r}", name=old, allowed=[new])
+                raise InputError(
+                    f"{cls.__name__} has no parameter {short_text(old)}: its name is {short_text(new)}", name=old, allowed=[new]
+                )
         given_names = options.get("data_names")
         if given_names is not None and not isinstance(given_names, DataNames):
             raise InputError(
-                f"data_names must be names of features and classes (DataNames); it is {given_names!r}", name="data_names"
+                f"data_names must be names of features and classes (DataNames); it is {short_text(given_names)}",
+                name="data_names",
             )
         names = _parameter_names(cls)
         unknown = next((name for name in options if name not in names), None)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, WriteError
+from ..errors import DataError, WriteError, short_text
 from ..files import (
     READ_ERRORS,
     describe_read_error,
@@ -143,7 +143,7 @@ def _meta(arrays: dict[str, Any]) -> dict[str, Any]:
 def _npz(path: str | Path) -> Path:
     target = Path(path)
     if not target.name:
-        raise WriteError(f"{str(path)!r} is a folder; a file's name is needed")
+        raise WriteError(f"{short_text(str(path))} is a folder; a file's name is needed")
     return target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
 
 

@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ..arrays import FloatArray, check_bytes
 from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ..program.exponential_cones import Exponential, Power
@@ -242,7 +242,7 @@ class _Reader:
     def _take(self, words: list[str]) -> None:
         keyword = words[0]
         if len(words) > 1:
-            raise DataError(f"a keyword stands alone in its line: {' '.join(words)[:60]!r}")
+            raise DataError(f"a keyword stands alone in its line: {short_text(' '.join(words)[:60])}")
         if keyword not in _KEYWORDS:
             raise DataError(f"the keyword {keyword} is not read")
         if keyword in self.seen:
@@ -254,7 +254,7 @@ class _Reader:
         elif keyword == "OBJSENSE":
             (sense,) = self._line(1)
             if sense not in ("MIN", "MAX"):
-                raise DataError(f"an objective is MIN or MAX, not {sense!r}")
+                raise DataError(f"an objective is MIN or MAX, not {short_text(sense)}")
             self.maximise = sense == "MAX"
         elif keyword == "VAR":
             self.domains = self._parts()
@@ -276,7 +276,7 @@ class _Reader:
         if words is None:
             raise DataError("it ends too early")
         if len(words) != count:
-            raise DataError(f"{count} words are needed in this line, not {' '.join(words)[:60]!r}")
+            raise DataError(f"{count} words are needed in this line, not {short_text(' '.join(words)[:60])}")
         return words
 
     def _parts(self) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ...files import READ_ERRORS, describe_read_error, read_text, without_compression, write_texts
 from ..arrays import IntArray
 from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
@@ -28,7 +28,7 @@ _COMMENT_WIDTH = 120
 def _cone_named(symbol: str, dim: int, count: int, **parameters: float) -> Cone:
     """Return the cone with this symbol, size and parameters, such as the exponent of a power cone."""
     if symbol not in _CONES:
-        raise DataError(f"unknown cone {symbol!r}; known: {', '.join(_CONES)}")
+        raise DataError(f"unknown cone {short_text(symbol)}; known: {', '.join(_CONES)}")
     return _CONES[symbol](dim, count, **parameters)
 
 
@@ -48,13 +48,13 @@ def _cone(record: Mapping[str, Any]) -> Cone:
 def _whole(value: Any) -> int:
     """Return a size of a layout; refuse a value that is not a whole number from 0 to 2⁴⁰."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
-        raise DataError(f"a size must be a whole number; it is {value!r}")
+        raise DataError(f"a size must be a whole number; it is {short_text(value)}")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise DataError(f"a label must be text; it is {value!r}")
+        raise DataError(f"a label must be text; it is {short_text(value)}")
     return value
 
 

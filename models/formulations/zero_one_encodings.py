@@ -27,7 +27,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ..arrays import FloatArray, IntArray, as_vector
 from ..program.cones import Nonnegative
 from ..program.form import Block, Constraint, StandardForm
@@ -338,7 +338,7 @@ def check_encoding(encoding: str, rows: str, gamma: object, free: bool, signed: 
     """
     check_encoding_name(encoding, ("strengthened",))
     if rows not in ("bigm", "cone"):
-        raise InputError(f"rows must be 'bigm' or 'cone'; it is {rows!r}", name="rows")
+        raise InputError(f"rows must be 'bigm' or 'cone'; it is {short_text(rows)}", name="rows")
     if (gamma is None) == (encoding == "strengthened"):
         raise InputError(
             "encoding='strengthened' and gamma go together: relaxations.strengthen(model) returns the model with both",

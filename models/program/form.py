@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from ...data_names import DataNames
 from ...display import Display, Displayable
 from ...drawing import Picture
-from ...errors import InputError, UnsupportedModelError, count_text, near_names, unknown_name
+from ...errors import InputError, UnsupportedModelError, count_text, near_names, short_text, unknown_name
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, frozen, to_dense
 from ..export_methods import ExportMethods
 from ..rounding import Rounded, dot
@@ -149,13 +149,17 @@ class Block:
         """
         value = np.asarray(value, dtype=np.float64)
         if value.shape != self.shape:
-            raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}", name=self.label)
+            raise InputError(
+                f"values[{short_text(self.label)}] must have shape {self.shape}; it has {value.shape}", name=self.label
+            )
         if self.entries is None:
             return svec(value) if self.symmetric else value.ravel()
         x = value[self.indices]
         if not np.allclose(self.unpack(x), value, rtol=1e-9, atol=1e-12, equal_nan=True):
             sort = "symmetric" if self.symmetric else f"zero but for {count_text(len(self.entries), 'entry', 'entries')}"
-            raise InputError(f"values[{self.label!r}] must be {sort}; it is {value.tolist()}", name=self.label)
+            raise InputError(
+                f"values[{short_text(self.label)}] must be {sort}; it is {short_text(value.tolist())}", name=self.label
+            )
         return np.asarray(x)
 
 
@@ -262,7 +266,7 @@ class NamedValues(dict[str, FloatArray]):
 
     def __missing__(self, name: str) -> FloatArray:
         if not self:
-            raise KeyError(f"there is no value of {name!r}: the result has none, its status says why")
+            raise KeyError(f"there is no value of {short_text(name)}: the result has none, its status says why")
         form_blocks: dict[str, Any] = {block.label: block for block in self._blocks()}
         blocks = [form_blocks.get(label) or Block(label, np.shape(value)) for label, value in self.items()]
         if entries := find_indexed_entries(blocks, name):
@@ -746,7 +750,9 @@ class StandardForm(Displayable, ExportMethods):
         for c in self.constraints:
             if c.label == label:
                 return c
-        raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}", name=label)
+        raise InputError(
+            f"no constraint {short_text(label)}; there are {', '.join(c.label for c in self.constraints)}", name=label
+        )
 
     def block(self, label: str) -> Block:
         """Return the block of this label.
@@ -769,7 +775,7 @@ class StandardForm(Displayable, ExportMethods):
         for b in self.blocks:
             if b.label == label:
                 return b
-        raise InputError(f"no block {label!r}; there are {', '.join(b.label for b in self.blocks)}", name=label)
+        raise InputError(f"no block {short_text(label)}; there are {', '.join(b.label for b in self.blocks)}", name=label)
 
     def __str__(self) -> str:
         kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
@@ -852,7 +858,7 @@ class StandardForm(Displayable, ExportMethods):
             values[label] = array = as_array(value, f"{noun}[{label!r}]")
             shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
             if odd or array.shape != shape:
-                expectation = f"{noun}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
+                expectation = f"{noun}[{short_text(label)}] must hold {math.prod(shape)} finite numbers, shape {shape}"
                 raise InputError(f"{expectation}; it has shape {array.shape}{odd}", name=noun)
         return values
 
@@ -866,9 +872,9 @@ class StandardForm(Displayable, ExportMethods):
             missing = [name for name in names if name not in unread]
             if missing and not partial:
                 needed = f"give all {block.size} of {block.label}; {len(missing)} missing"
-                raise InputError(f"{noun}: {missing[0]!r} has no value: {needed}", name=missing[0])
+                raise InputError(f"{noun}: {short_text(missing[0])} has no value: {needed}", name=missing[0])
             chosen = [name for name in names if name in unread]
-            entries = np.array([float(as_array(unread.pop(name), f"{noun}[{name!r}]")) for name in chosen])
+            entries = np.array([float(as_array(unread.pop(name), f"{noun}[{short_text(name)}]")) for name in chosen])
             if not np.isfinite(entries).all():
                 raise InputError(f"{noun} must be finite; {chosen[int(np.argmin(np.isfinite(entries)))]} is not", name=noun)
             packed = np.full(block.size, np.nan)
@@ -883,7 +889,9 @@ class StandardForm(Displayable, ExportMethods):
         labels = [block.label for block in self.blocks]
         suggestions = near_names(str(name), [*labels, *(entry for block in self.blocks for entry in block.names())])
         hint = f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""
-        message = f"{noun}: the form has no block {name!r}; it has {', '.join(labels)}, and no variable of that name{hint}"
+        message = (
+            f"{noun}: the form has no block {short_text(name)}; it has {', '.join(labels)}, and no variable of that name{hint}"
+        )
         return InputError(message, name=str(name), allowed=labels)
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....errors import InputError, unknown_name
+from ....errors import InputError, short_text, unknown_name
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line, latex_words, plus
 from .assembly import Affine, Assembly
@@ -49,7 +49,7 @@ class GroupLosses(Loss):
                 raise unknown_name("loss for the group", name, self.losses)
         for name, loss in self.losses.items():
             if name not in names:
-                raise InputError(f"loss names the group {name!r}, in which there are no points", name="groups")
+                raise InputError(f"loss names the group {short_text(name)}, in which there are no points", name="groups")
             if not loss.reads_class_labels or not loss.is_sum_over_points:
                 raise InputError(
                     f"the loss of a group must be a sum of functions of its points' margins; {type(loss).__name__} is not",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....errors import InputError
+from ....errors import InputError, short_text
 from ...arrays import FloatArray
 from ...program.cones import Zero
 from ...statement import REAL_NUMBERS, ZERO_OR_ONE, Line, PointVariables, plus, times
@@ -56,7 +56,8 @@ class PiecewiseLinear(Loss):
         points = as_numbers(self.breakpoints, "breakpoints")
         if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] < 2 or not np.isfinite(points).all():
             raise InputError(
-                f"breakpoints must be two or more finite pairs (margin, loss); they are {self.breakpoints!r}", name="breakpoints"
+                f"breakpoints must be two or more finite pairs (margin, loss); they are {short_text(self.breakpoints)}",
+                name="breakpoints",
             )
         steps = np.diff(points[:, 0])
         if (steps < 0).any() or steps[0] == 0 or steps[-1] == 0 or ((steps[:-1] == 0) & (steps[1:] == 0)).any():

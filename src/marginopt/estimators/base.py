@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data_names import DataNames, is_missing, is_pandas_or_polars
-from ..errors import DataError, InputError, MarginoptWarning
+from ..errors import DataError, InputError, MarginoptWarning, short_text
 from ..models.arrays import FloatArray, IntArray, Points, as_points
 from ..models.formulations.margin.part import Part
 from ..models.formulations.margin.restrictions import Restriction
@@ -102,7 +102,8 @@ def _name_fault(X: Any, y: Any, error: Exception) -> None:
         except (TypeError, ValueError):
             if any(isinstance(value, str) for value in np.asarray(X[name]).tolist()):
                 raise InputError(
-                    f"column {name!r} holds words: encode it, such as by OneHotEncoder in a pipeline, or leave it out", name="X"
+                    f"column {short_text(name)} holds words: encode it, such as by OneHotEncoder in a pipeline, or leave it out",
+                    name="X",
                 ) from error
     labels = [] if y is None or isinstance(y, str) else np.ravel(np.asarray(y, dtype=object)).tolist()
     missing = sum(is_missing(label) for label in labels if np.ndim(label) == 0)
