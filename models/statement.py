@@ -212,7 +212,7 @@ def equation(name: str, value: float) -> Line:
 
 def name_lines(names: DataNames, *, of_coefficients: bool) -> tuple[Line, ...]:
     """Return which class has which code, and the features: as indices of w for ``of_coefficients``, else as entries of x_i."""
-    coded = list(zip((-1, 1), names.classes, strict=True))[::-1] if len(names.classes) == 2 else enumerate(names.classes)
+    coded = [(1, names.classes[1]), (-1, names.classes[0])] if len(names.classes) == 2 else [*enumerate(names.classes)]
     classes = [rf"y_i = {code}:\ \text{{{latex_words(name)}}}" for code, name in coded]
     words = [rf"\text{{{latex_words(name)}}}" for name in names.features]
     vector = rf"w = ({_first([f'w_{{{word}}}' for word in words])})" if of_coefficients else rf"x_i = ({_first(words)})"
