@@ -81,7 +81,7 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
         X = as_points(self._validate(X, ensure_min_samples=2))
         sample = WeightedPoints.separate(np.ones(X.shape[0]))
         space = self._kernel_space(X, sample)
-        self.problem_ = MEBDual(space.Z, space.kernel)
+        self.problem_ = self._with_columns(MEBDual(space.Z, space.kernel))
         work = copy.copy(self.problem_)  # the one that is kept carries no kernel columns
         self.result_ = solve_for_classifier(work, self.solver, self._options())
         self.certificate_ = self.result_.certificate

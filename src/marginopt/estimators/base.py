@@ -124,8 +124,17 @@ class PointsEstimator(Estimator):
 
     def _feature_names(self) -> tuple[str, ...]:
         """Return the names of the intercept and the features of a frame; none of an array."""
-        columns = vars(self).get("feature_names_in_")
-        return () if columns is None else ("intercept", *map(str, columns))
+        columns = self._column_names()
+        return ("intercept", *columns) if columns else ()
+
+    def _column_names(self) -> tuple[str, ...]:
+        """Return the names of the features of a frame, without the intercept; none of an array."""
+        return tuple(map(str, vars(self).get("feature_names_in_", ())))
+
+    def _with_columns(self, problem: M) -> M:
+        """Return a problem on the features alone, without a column for the intercept, with their names."""
+        columns = self._column_names()
+        return problem.with_data_names(DataNames(columns)) if columns else problem
 
     def _named(self, problem: M, space: FeatureSpace, labels: Sequence[object] = ()) -> M:
         """Return a problem of these points with the names of the features, and those of the classes unless these are the codes.

@@ -233,7 +233,8 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
             raw = self._solve(model, int(rng.randint(2**31 - 1)))
         assert raw.values is not None
         assert isinstance(raw.model, ChebyshevNPSVC)
-        self.problem_, self.model_, self.values_ = model, raw.model, dict(raw.values)
+        self.problem_ = self._with_columns(model) if self._features is None else model
+        self.model_, self.values_ = raw.model, dict(raw.values)
         self.certificate_ = certify_by_model(raw.model, self.values_, raw.multipliers)
         self.classes_ = model.classes
         self.n_iter_ = len(raw.history)
