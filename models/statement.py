@@ -454,7 +454,8 @@ def _latex_letter(letter: str) -> str:
     """Return a letter that is not special in LaTeX; "U+540D" for one that LaTeX does not set without further packages."""
     if letter.isascii():
         return letter if letter.isprintable() else " "
-    base, *marks = unicodedata.normalize("NFD", letter)
+    parts = unicodedata.normalize("NFD", letter)
+    base, marks = parts[0], parts[1:]
     if base.isascii() and all(mark in _ACCENTS for mark in marks):
         for mark in marks:
             base = rf"\{_ACCENTS[mark]}{{{base}}}"

@@ -158,7 +158,8 @@ class Layout:
             "blocks": [
                 _named(
                     {"label": b.label, "shape": list(b.shape), "symmetric": b.symmetric}
-                    | ({} if b.entries is None else {"entries": [list(pair) for pair in b.entries]}),
+                    | ({} if b.entries is None else {"entries": [list(pair) for pair in b.entries]})
+                    | ({"auxiliary": True} if b.auxiliary else {}),
                     b.given_names,
                 )
                 for b in self.blocks
@@ -187,7 +188,14 @@ class Layout:
         if not isinstance(record, Mapping) or record.get("format") != "marginopt layout 1":
             raise DataError("not a layout that this version reads")
         blocks = tuple(
-            Block(_text(b["label"]), tuple(_whole(k) for k in b["shape"]), bool(b["symmetric"]), _names(b), _entries(b))
+            Block(
+                _text(b["label"]),
+                tuple(_whole(k) for k in b["shape"]),
+                bool(b["symmetric"]),
+                _names(b),
+                _entries(b),
+                auxiliary=bool(b.get("auxiliary", False)),
+            )
             for b in record["blocks"]
         )
         if any(b.symmetric and (len(b.shape) != 2 or b.shape[0] != b.shape[1]) for b in blocks):

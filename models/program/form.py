@@ -66,6 +66,8 @@ class Block:
     entries : tuple of pairs of int, optional
         Row and column of each scalar variable in a matrix that they determine, such as a diagonal one. All further entries are
         zero, or mirror images with ``symmetric``.
+    auxiliary : bool
+        Whether another package added the variables to state the user's: prints have them last, and say so.
     """
 
     label: str
@@ -73,6 +75,7 @@ class Block:
     symmetric: bool = False
     given_names: tuple[str, ...] | None = None
     entries: tuple[tuple[int, int], ...] | None = field(default=None, metadata={"identity": _entries_identity})
+    auxiliary: bool = field(default=False, compare=False, metadata={"identity": False})
 
     def __post_init__(self) -> None:
         _check_names(self.label, self.given_names, self.size)
