@@ -289,11 +289,15 @@ def label_codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tup
     Raises
     ------
     InputError
-        Labels that cannot be compared with each other, or words that are all the same.
+        Missing labels, ones that cannot be compared with each other, or words that are all the same.
     """
     try:
         classes = np.unique(labels)
     except TypeError:
+        missing = sum(map(is_missing, labels.tolist()))
+        if missing:
+            message = f"y misses {missing} of {count_text(labels.size, 'label')}: leave these points out"
+            raise InputError(message, name="y") from None
         raise InputError("y mixes labels of several types: they must be comparable with each other", name="y") from None
     if labels.dtype.kind not in "biuf" and classes.size == 1:
         raise InputError(f"y must hold both classes; every label is {short_text(str(classes[0]))}", name="y")

@@ -451,3 +451,14 @@ def test_columns_in_the_model_s_order_predict_as_the_frame() -> None:
     with pytest.raises(mo.errors.InputError, check=about("X", allowed=model.feature_names)):
         model.predict(values, backwards)
     assert np.array_equal(model.predict(values, backwards[list(model.feature_names)]), model.predict(values, table))
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")], ids=str)
+def test_missing_labels_are_counted(missing: object) -> None:
+    pd = pytest.importorskip("pandas")
+    frame, labels = (
+        pd.DataFrame({"one": np.ones(4), "age": np.arange(4.0)}),
+        np.array(["no", missing, "yes", missing], dtype=object),
+    )
+    with pytest.raises(InputError, match="misses 2 of 4 labels", check=about("y")):
+        mo.HingeSVM(frame, labels)
