@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from ..errors import DataError, MarginoptWarning
+from ..errors import DataError, MarginoptWarning, short_text
 from .arrays import as_number
 from .tables import LABEL_NAMES, MISSING, Kind, Table, index_kind
 
@@ -76,11 +76,11 @@ def _tokens(line: str) -> list[_Token]:
         kind = str(match.lastgroup)
         start, position = match.start(kind), match.end()
         if tokens and "mark" not in (kind, tokens[-1].kind) and tokens[-1].stop == start:
-            raise DataError(f"a quote inside a word: {line[tokens[-1].start : position][:60]!r}; quote the whole value")
+            raise DataError(f"a quote inside a word: {short_text(line[tokens[-1].start : position][:60])}; quote the whole value")
         text = _unquote(match[kind]) if kind == "quoted" else match[kind]
         tokens.append(_Token(text, kind, start, position))
     if _END.fullmatch(line, position) is None:
-        raise DataError(f"a quote that does not close: {line[position:].strip()[:60]!r}")
+        raise DataError(f"a quote that does not close: {short_text(line[position:].strip()[:60])}")
     return tokens
 
 
@@ -95,7 +95,7 @@ def _groups(tokens: list[_Token]) -> list[list[_Token]]:
         if token.kind == "mark" and token.text == ",":
             groups.append([])
         elif token.kind == "mark":
-            raise DataError(f"{token.text!r} stands where a value is needed; quote values that hold it")
+            raise DataError(f"{short_text(token.text)} stands where a value is needed; quote values that hold it")
         else:
             groups[-1].append(token)
     if len(groups) > 1 and not groups[-1]:
@@ -110,7 +110,7 @@ def _joined(group: list[_Token], line: str) -> str | None:
     if len(group) == 1:
         return group[0].value
     if any(token.kind == "quoted" for token in group):
-        raise DataError(f"a comma is missing beside {group[0].text[:40]!r}")
+        raise DataError(f"a comma is missing beside {short_text(group[0].text[:40])}")
     return line[group[0].start : group[-1].stop]
 
 
@@ -131,7 +131,7 @@ class _Attribute:
         if value is None or self.values is None or value in self.values:
             return value
         shown = ", ".join(list(self.values)[:8]) + (", ..." if len(self.values) > 8 else "")
-        raise DataError(f"{value!r} is not one of {{{shown}}}, the declared values of {self.name!r}")
+        raise DataError(f"{short_text(value)} is not one of {{{shown}}}, the declared values of {short_text(self.name)}")
 
 
 @dataclass
@@ -155,16 +155,16 @@ class _Header:
         elif keyword == "@data" and not _tokens(declaration):
             return True
         elif keyword != "@relation":
-            raise DataError(f"not an ARFF declaration: {line[:60]!r}")
+            raise DataError(f"not an ARFF declaration: {short_text(line[:60])}")
         return False
 
     def _attribute(self, declaration: str) -> None:
         tokens = _tokens(declaration)
         if len(tokens) < 2 or tokens[0].kind == "mark":
-            raise DataError(f"an attribute needs a name and a type: {('@attribute' + declaration)[:60]!r}")
+            raise DataError(f"an attribute needs a name and a type: {short_text(('@attribute' + declaration)[:60])}")
         name = tokens[0].text
         if any(attribute.name == name for attribute in self.attributes):
-            raise DataError(f"a second attribute named {name!r}")
+            raise DataError(f"a second attribute named {short_text(name)}")
         if tokens[1].text == "{" and tokens[1].kind == "mark":
             values = _declared(name, tokens, declaration)
             self.attributes.append(_Attribute(name, "cell", values, next(iter(values))))
@@ -177,14 +177,14 @@ class _Header:
         elif _DATE.fullmatch(kind):
             self.attributes.append(_Attribute(name, "date"))
         else:
-            raise DataError(f"attribute {name!r} has type {kind!r}; numeric and nominal ones can be used")
+            raise DataError(f"attribute {short_text(name)} has type {short_text(kind)}; numeric and nominal ones can be used")
 
     def table(self, rows: list[list[str | None]], lines: list[int]) -> Table:
         """Return the table of the rows, with KEEL's inputs and outputs."""
         names = tuple(attribute.name for attribute in self.attributes)
         for name in (name for role in self.roles.values() for name in role):
             if name not in names:
-                raise DataError(f"@inputs or @outputs name {name!r}, which is no attribute", file=self.source_name)
+                raise DataError(f"@inputs or @outputs name {short_text(name)}, which is no attribute", file=self.source_name)
         kinds = {j: attribute.kind for j, attribute in enumerate(self.attributes) if attribute.kind != "cell"}
         outputs = [names.index(name) for name in self.roles.get("@output", [])]
         if "@input" in self.roles:
@@ -195,7 +195,7 @@ class _Header:
 
 def _declared(name: str, tokens: list[_Token], declaration: str) -> dict[str, None]:
     if tokens[-1].text != "}" or tokens[-1].kind != "mark" or len(tokens) < 4:
-        raise DataError(f"the values of {name!r} are not closed by '}}': {declaration.strip()[:60]!r}")
+        raise DataError(f"the values of {short_text(name)} are not closed by '}}': {short_text(declaration.strip()[:60])}")
     groups = _groups(tokens[2:-1])
     if len(groups) == 1:  # blanks between the values
         groups = [[token] for token in groups[0]]
@@ -204,7 +204,7 @@ def _declared(name: str, tokens: list[_Token], declaration: str) -> dict[str, No
     numbers = [as_number(value) for value in present]
     alike = len({value.strip() for value in present}) < len(values)
     if alike or (None not in numbers and len(set(numbers)) < len(numbers)):
-        raise DataError(f"the values of {name!r} must differ, as words without blanks around them and as numbers")
+        raise DataError(f"the values of {short_text(name)} must differ, as words without blanks around them and as numbers")
     return dict.fromkeys(present)
 
 
@@ -228,7 +228,7 @@ class _Rows:
         self._weight(tokens[stop:], number)
         cells = self._sparse(tokens[1:close_mark], line) if close_mark is not None else self._dense(tokens[:stop], line)
         if close_mark is not None and any(token.text != "," or token.kind != "mark" for token in tokens[close_mark + 1 : stop]):
-            raise DataError(f"values behind a sparse row: {line[tokens[close_mark].stop :].strip()[:60]!r}")
+            raise DataError(f"values behind a sparse row: {short_text(line[tokens[close_mark].stop :].strip()[:60])}")
         checked = zip(self.attributes, cells, strict=False)
         values = [attribute.check(cell) for attribute, cell in checked]
         self.rows.append(values + cells[len(values) :])
@@ -241,7 +241,7 @@ class _Rows:
         shape = [token.text if token.kind == "mark" else token.kind for token in tokens]
         weight = as_number(tokens[1].text) if shape == ["{", "word", "}"] else None
         if weight is None or weight < 0:
-            raise DataError(f"a weight in braces must end the row: {''.join(token.text for token in tokens)[:60]!r}")
+            raise DataError(f"a weight in braces must end the row: {short_text(''.join(token.text for token in tokens)[:60])}")
         if weight != 1 and not self.weighted:
             self.weighted = number
 
@@ -266,12 +266,12 @@ class _Rows:
             values[j] = _joined(group[1:], line)
         missing = next((a.name for j, a in enumerate(self.attributes) if a.default is None and j not in values), None)
         if missing is not None:
-            raise DataError(f"a sparse row leaves out the text {missing!r}")
+            raise DataError(f"a sparse row leaves out the text {short_text(missing)}")
         return [values.get(j, attribute.default) for j, attribute in enumerate(self.attributes)]
 
 
 def _no_entry(group: list[_Token], line: str, width: int) -> DataError:
-    return DataError(f"{line[group[0].start : group[-1].stop][:60]!r} is not an index below {width} and a value")
+    return DataError(f"{short_text(line[group[0].start : group[-1].stop][:60])} is not an index below {width} and a value")
 
 
 def parse_arff(text: str, source: str) -> Table:
@@ -401,7 +401,7 @@ def _spaced(text: str, source: str) -> tuple[list[_Cells], list[int]]:
             row.append(match[2] if match[1] is None else match[1].replace('""', '"').strip())
             position = match.end()
         if line[position:].strip():
-            raise DataError(f"a quote that does not close: {line[position:].strip()[:60]!r}", file=source, line=number)
+            raise DataError(f"a quote that does not close: {short_text(line[position:].strip()[:60])}", file=source, line=number)
         if row:
             rows.append(row)
             lines.append(number)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..errors import DataError, count_text
+from ..errors import DataError, count_text, short_text
 
 #: Arrays of float64 and int64.
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -155,12 +155,15 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
         ]
     classes = tuple(sorted(set(cells), key=lambda label: (isinstance(label, str), label)))
     if len(classes) == 1:
-        raise DataError(f"only one class: every label is {classes[0]!r}; at least two classes are needed", name="labels")
+        raise DataError(
+            f"only one class: every label is {short_text(classes[0])}; at least two classes are needed", name="labels"
+        )
     fractions = [label for label in classes if isinstance(label, float)]
     if fractions and len(classes) > 2:
         raise DataError(
-            f"{len(classes)} different labels, {fractions[0]!r} among them: numbers that are not whole are measurements, not "
-            "classes; choose the label column with label=, or give classes by name (EpsilonSVR takes measurements as y)",
+            f"{len(classes)} different labels, {short_text(fractions[0])} among them: numbers that are not whole are "
+            "measurements, not classes; choose the label column with label=, or "
+            "give classes by name (EpsilonSVR takes measurements as y)",
             name="labels",
         )
     if len(classes) > max(_MANY_CLASSES, len(cells) / 2):
@@ -184,12 +187,12 @@ def _tidy(value: object, row: int) -> Label:
     text = _text(value)
     word = isinstance(value, str | bytes)
     if text.lower() in {"", "?", "nan"} or (not word and text in {"None", "<NA>", "NaT"}):
-        raise DataError(f"the label of row {row}, counting from 0, is missing: {value!r}", name="labels")
+        raise DataError(f"the label of row {row}, counting from 0, is missing: {short_text(value)}", name="labels")
     number = as_number(text) if word else _float(value)
     if number is None:
         return text
     if not np.isfinite(number):
-        raise DataError(f"the label of row {row}, counting from 0, is not finite: {value!r}", name="labels")
+        raise DataError(f"the label of row {row}, counting from 0, is not finite: {short_text(value)}", name="labels")
     return int(number) if number == int(number) else number
 
 

@@ -25,7 +25,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DataError, count_text
+from ..errors import DataError, count_text, short_text
 from ..files import READ_ERRORS, describe_read_error, unpack_limit
 from .readers import (
     MAX_COLUMNS,
@@ -312,5 +312,7 @@ def unpack_member(path: Path, name: str, folder: ArrayFolder) -> StoredArray:
             while part := packed.read(_CHUNK):
                 out.write(part)
     except READ_ERRORS as error:
-        raise DataError(f"{path}, array {name!r}, cannot be unpacked: {describe_read_error(error)}", file=path) from None
+        raise DataError(
+            f"{path}, array {short_text(name)}, cannot be unpacked: {describe_read_error(error)}", file=path
+        ) from None
     return stored_npy(target)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Literal
 
-from ..errors import DataError, InputError, count_text, near_names
+from ..errors import DataError, InputError, count_text, near_names, short_text
 from .data_set import ENTRIES, EXTENSIONS, DataSet, DataSetInfo, Part
 from .instance import Instance
 from .sources import (
@@ -116,9 +116,9 @@ def load(name: str, part: Part | None = None) -> Instance:
         Another package promises the set, and it cannot be used.
     """
     if not isinstance(name, str):
-        raise InputError(f"name must be text, got {name!r}; a file is read by read(path)", name="name")
+        raise InputError(f"name must be text, got {short_text(name)}; a file is read by read(path)", name="name")
     if part not in (None, "all", "train", "test"):
-        raise InputError(f"part must be 'train', 'test' or 'all', got {part!r}", name="part")
+        raise InputError(f"part must be 'train', 'test' or 'all', got {short_text(part)}", name="part")
     if BROOKS_NAME.fullmatch(name):
         if part not in (None, "all"):
             raise InputError(f"{name} has no published parts; leave part out", name=name)
@@ -150,7 +150,7 @@ def _resolve(name: str) -> tuple[DataSetInfo | DataSet, tuple[str, str] | None]:
     known_names = [*by_name, *EXTENSIONS.names]
     suggestions = near_names(plain, known_names, 4)
     hint = f"did you mean {' or '.join(suggestions)}?" if suggestions else f"known are {', '.join(sorted(known_names))}"
-    message = f"no data set is called {name!r}; {hint} Files are read by read(path)"
+    message = f"no data set is called {short_text(name)}; {hint} Files are read by read(path)"
     raise DataError(message, name=name, allowed=sorted(known_names))
 
 

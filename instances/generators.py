@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ..errors import DataError, InputError
+from ..errors import DataError, InputError, short_text
 from .arrays import FloatArray
 from .instance import Instance
 from .naming import composed_name
@@ -59,12 +59,16 @@ class GaussianClusters:
     def __post_init__(self) -> None:
         direction = np.array(self.direction, dtype=np.float64)
         if direction.ndim != 1 or direction.size == 0 or not np.isfinite(direction).all() or not direction.any():
-            raise InputError(f"direction must be a finite vector that is not zero, got {self.direction!r}", name="direction")
+            raise InputError(
+                f"direction must be a finite vector that is not zero, got {short_text(self.direction)}", name="direction"
+            )
         direction.flags.writeable = False
         object.__setattr__(self, "direction", direction)
         object.__setattr__(self, "sigma", _positive(self.sigma, "sigma"))
         if self.outliers not in get_args(Outliers):
-            raise InputError(f"outliers must be one of {', '.join(get_args(Outliers))}, got {self.outliers!r}", name="outliers")
+            raise InputError(
+                f"outliers must be one of {', '.join(get_args(Outliers))}, got {short_text(self.outliers)}", name="outliers"
+            )
         object.__setattr__(self, "share", as_fraction(self.share, "share", 0.99))
 
     @property
@@ -134,7 +138,8 @@ class FlippedLabels:
         weights = np.array(self.weights, dtype=np.float64)
         if weights.ndim != 1 or weights.size < 2 or not np.isfinite(weights).all() or not weights[1:].any():
             raise InputError(
-                f"weights must be a finite vector of an intercept and p ≥ 1 weights, not all zero, got {self.weights!r}",
+                "weights must be a finite vector of an intercept and p ≥ 1 weights, not all zero, "
+                f"got {short_text(self.weights)}",
                 name="weights",
             )
         weights.flags.writeable = False
@@ -325,7 +330,7 @@ def _positive(value: float, name: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a positive number, got {value!r}", name=name) from None
+        raise InputError(f"{name} must be a positive number, got {short_text(value)}", name=name) from None
     if not 0.0 < number < np.inf:
-        raise InputError(f"{name} must be positive and finite, got {value!r}", name=name)
+        raise InputError(f"{name} must be positive and finite, got {short_text(value)}", name=name)
     return number

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..data_names import DataNames, LabelledData, distinct_names, is_pandas_or_polars, names_of_rows
 from ..display import Display, Displayable, data_frame
-from ..errors import DataError, InputError, MarginoptWarning, count_text
+from ..errors import DataError, InputError, MarginoptWarning, count_text, short_text
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import InstanceName, checked_parameters, composed_name
 from .preparation import Rng, as_fraction, as_generator, choose_rows, column_statistics, prepend_ones, scale_columns, split_rows
@@ -193,7 +193,9 @@ class Instance(Displayable, LabelledData):
         if self.intercept and not np.all(_first_column(X) == 1.0):
             raise DataError("intercept=True says that the first column of X is constant 1, and it is not", name="intercept")
         if self.scaling not in ("none", "standardised", "scaled"):
-            raise InputError(f"scaling must be 'none', 'standardised' or 'scaled', got {self.scaling!r}", name="scaling")
+            raise InputError(
+                f"scaling must be 'none', 'standardised' or 'scaled', got {short_text(self.scaling)}", name="scaling"
+            )
         object.__setattr__(self, "parameters", checked_parameters({} if self.parameters is None else self.parameters))
         if not self.name:
             naming = self.naming
@@ -472,7 +474,7 @@ class Instance(Displayable, LabelledData):
         """
         codes = [self._code(a), self._code(b)]
         if codes[0] == codes[1]:
-            raise InputError(f"a pair needs two different classes, got {a!r} twice", name="b")
+            raise InputError(f"a pair needs two different classes, got {short_text(a)} twice", name="b")
         rows: IntArray = np.flatnonzero(np.isin(self.y, codes))
         labels = tuple(self._labels[self.classes.index(code)] for code in codes)
         return replace(
@@ -490,7 +492,7 @@ class Instance(Displayable, LabelledData):
         for value, code in zip(self._labels, self.classes, strict=True):
             if value == label or str(value) == str(label):
                 return code
-        raise InputError(f"{self.name} has no class {label!r}; its classes are {list(self._labels)}", name=str(label))
+        raise InputError(f"{self.name} has no class {short_text(label)}; its classes are {list(self._labels)}", name=str(label))
 
     def with_label_noise(self, tau: float, seed: Rng) -> Instance:
         """Return the rows with each label changed with probability τ, independently, to another class at random.

@@ -12,7 +12,7 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 
 #: Sizes of a data set, its rows and features: names that parameters must not have.
 SIZES = ("n", "p")
@@ -23,15 +23,15 @@ _WHOLE = (*SIZES, "seed")
 def checked_parameters(parameters: object) -> dict[str, float]:
     """Return the parameters by name as floats; `InputError` for names of sizes and for values that are no finite numbers."""
     if not isinstance(parameters, Mapping) or not all(isinstance(name, str) and name for name in parameters):
-        raise InputError(f"parameters must be a mapping of names to numbers, got {parameters!r}", name="parameters")
+        raise InputError(f"parameters must be a mapping of names to numbers, got {short_text(parameters)}", name="parameters")
     for name, value in parameters.items():
         if name in SIZES:
             raise InputError(
-                f"parameters must be others than {' and '.join(SIZES)}, which are counted; got {name} = {value!r}",
+                f"parameters must be others than {' and '.join(SIZES)}, which are counted; got {name} = {short_text(value)}",
                 name="parameters",
             )
         if not isinstance(value, Real) or not isfinite(value):
-            raise InputError(f"the parameter {name!r} must be a finite number, got {value!r}", name=name)
+            raise InputError(f"the parameter {short_text(name)} must be a finite number, got {short_text(value)}", name=name)
     return {name: float(value) for name, value in parameters.items()}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..errors import DataError, InputError, count_text
+from ..errors import DataError, InputError, count_text, short_text
 from .arrays import FloatArray, IntArray, Matrix, is_sparse
 
 #: A seed, or a generator that is advanced. No function draws from global or unseeded state.
@@ -23,7 +23,8 @@ def as_generator(rng: Rng) -> np.random.Generator:
         return rng
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
         raise InputError(
-            f"seed must be a non-negative integer seed or a numpy.random.Generator, got {rng!r}: results must be repeatable",
+            f"seed must be a non-negative integer seed or a numpy.random.Generator, got {short_text(rng)}: "
+            "results must be repeatable",
             name="seed",
         )
     return np.random.default_rng(int(rng))
@@ -34,9 +35,9 @@ def as_count(value: int, name: str, minimum: int = 1) -> int:
     try:
         count = operator.index(value)
     except TypeError:
-        raise InputError(f"{name} must be an integer, got {value!r}", name=name) from None
+        raise InputError(f"{name} must be an integer, got {short_text(value)}", name=name) from None
     if isinstance(value, bool) or count < minimum:
-        raise InputError(f"{name} must be an integer of at least {minimum}, got {value!r}", name=name)
+        raise InputError(f"{name} must be an integer of at least {minimum}, got {short_text(value)}", name=name)
     return count
 
 
@@ -45,9 +46,9 @@ def as_fraction(value: float, name: str, maximum: float) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number between 0 and {maximum:g}, got {value!r}", name=name) from None
+        raise InputError(f"{name} must be a number between 0 and {maximum:g}, got {short_text(value)}", name=name) from None
     if not 0.0 <= number <= maximum:
-        raise InputError(f"{name} must be between 0 and {maximum:g}, got {value!r}", name=name)
+        raise InputError(f"{name} must be between 0 and {maximum:g}, got {short_text(value)}", name=name)
     return number
 
 

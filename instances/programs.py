@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError
+from ..errors import DataError, short_text
 from ..files import READ_ERRORS, has_objects, read_member, unpack_limit
 from .sources import DATA_VARIABLE, data_directory
 
@@ -170,9 +170,9 @@ def stored_program(name: str) -> StoredProgram:
                 return program
     state = "is not set" if data_directory() is None else "does not hold it"
     raise DataError(
-        f"the program {name!r} needs its file in the directory of {DATA_VARIABLE}, which {state}: maros-meszaros/{name}.SIF "
-        f"from the source distribution of proxsuite, netlib/{name}.npz from that of scipy, or sdplib/{name}.dat-s from SDPLIB "
-        "(the text of marginopt.instances.programs says where in them)",
+        f"the program {short_text(name)} needs its file in the directory of {DATA_VARIABLE}, which {state}: "
+        f"maros-meszaros/{name}.SIF from the source distribution of proxsuite, netlib/{name}.npz from that of scipy, "
+        f"or sdplib/{name}.dat-s from SDPLIB (the text of marginopt.instances.programs says where in them)",
         name=name,
     )
 
@@ -197,7 +197,9 @@ def linprog_arguments(program: StoredProgram) -> dict[str, Any]:
         The program is of another collection, or its file is damaged.
     """
     if program.collection in ("maros-meszaros", "sdplib"):
-        raise DataError(f"{program.name} is no linear program: marginopt.read({str(program.path)!r}) reads it", name=program.name)
+        raise DataError(
+            f"{program.name} is no linear program: marginopt.read({short_text(str(program.path))}) reads it", name=program.name
+        )
     arrays = {name: _member(program.path, name) for name in ("c", "A_ub", "b_ub", "A_eq", "b_eq", "bounds")}
     bounds = np.squeeze(arrays.pop("bounds"))
     arguments = {name: sp.csr_array(value) if name in ("A_ub", "A_eq") else value for name, value in arrays.items()}

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data_names import is_missing, is_pandas_or_polars, names_of_rows
-from ..errors import DataError, InputError, MissingPackageError, count_text
+from ..errors import DataError, InputError, MissingPackageError, count_text, short_text
 from ..files import READ_ERRORS, describe_read_error, read_arrays, read_bytes as _read_bytes, unpack_limit, without_compression
 from .arff_and_csv import parse_arff, parse_csv, split_lines
 from .instance import Instance
@@ -30,7 +30,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(path).expanduser()
     except TypeError:
-        raise InputError(f"path must be a file name, got {path!r}", name="path") from None
+        raise InputError(f"path must be a file name, got {short_text(path)}", name="path") from None
 
 
 def suffix(path: Path) -> str:
@@ -142,7 +142,9 @@ def read(
         raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV, ARFF and Parquet files", name="missing")
     if kind in LIBSVM_SUFFIXES:
         if label is not None:
-            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used", name="label")
+            raise InputError(
+                f"{file}: a LIBSVM file has its labels first; label={short_text(label)} cannot be used", name="label"
+            )
         return read_libsvm(file, name)
     if kind in (".csv", ".tsv"):
         return read_csv(file, label, name, tidying=tidying)
@@ -152,14 +154,15 @@ def read(
         return read_parquet(file, label, name, tidying)
     if kind == ".npz":
         if isinstance(label, int):
-            raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}", name="label")
+            raise InputError(f"{file}: label must be the name of an array in an npz file, got {short_text(label)}", name="label")
         return read_npz(file, "y" if label is None else label, name)
     if not file.exists():
         raise DataError(f"no such file: {file}", file=file)
     suffixes = ".libsvm, .svm, .svmlight, .t, .csv, .tsv, .arff (each also .bz2, .gz, .xz), .parquet, .npz"
     raise DataError(
-        f"the suffix {kind!r} is not one of a data file: {suffixes}. Call marginopt.read for programs (.lp, .mps, .qps, .sif, "
-        ".cbf, .nl, .qplib, .ptf, .mof.json), and read_libsvm, read_csv or read_arff for a data file with another name",
+        f"the suffix {short_text(kind)} is not one of a data file: {suffixes}. Call marginopt.read for programs (.lp, .mps, "
+        ".qps, .sif, .cbf, .nl, .qplib, .ptf, .mof.json), and read_libsvm, read_csv or read_arff for a data file "
+        "with another name",
         file=file,
     )
 
@@ -227,7 +230,7 @@ def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
     for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), 1 + before):
         text = line.split("#", 1)[0].strip()
         if text and not _LIBSVM_LINE.fullmatch(text):
-            raise DataError(f"not 'label index:value index:value ...': {text[:60]!r}", file=file, line=number)
+            raise DataError(f"not 'label index:value index:value ...': {short_text(text[:60])}", file=file, line=number)
 
 
 def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> DataError:
@@ -240,7 +243,7 @@ def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> Dat
         if not line or line.startswith("#"):
             continue
         if not _LIBSVM_LINE.fullmatch(line):
-            return DataError(f"not 'label index:value index:value ...': {line[:60]!r}", file=file, line=number)
+            return DataError(f"not 'label index:value index:value ...': {short_text(line[:60])}", file=file, line=number)
         indices = [k.lstrip("0") or "0" for k in re.findall(r"\s(\d+):", line.split("#")[0])]
         largest = max(indices, key=lambda k: (len(k), k), default="0")  # Python reads no number of 5,000 digits
         if len(largest) > len(str(MAX_COLUMNS)) or int(largest) > MAX_COLUMNS:
@@ -292,7 +295,7 @@ def read_csv(
     if delimiter is None and suffix(file) == ".tsv":
         delimiter = "\t"
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
-        raise InputError(f"delimiter must be one character, got {delimiter!r}", name="delimiter")
+        raise InputError(f"delimiter must be one character, got {short_text(delimiter)}", name="delimiter")
     table = parse_csv(read_text(file), str(file), header, delimiter)
     return _tidied(table, label, _name(file, name), tidying)
 
@@ -428,10 +431,12 @@ def check_numbers(file: Path, table: Any, target: int, before: int = 0) -> None:
     types = import_pyarrow()[0].types
     for j, (name, kind) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
         if j != target and not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise DataError(f"{file}, column {j} ({name!r}) is {kind}; features must be numbers", file=file)
+            raise DataError(f"{file}, column {j} ({short_text(name)}) is {kind}; features must be numbers", file=file)
         if table.column(j).null_count:
             row = before + table.column(j).is_null().to_pylist().index(True)
-            raise DataError(f"{file}, row {row}, counting from 0, column {j} ({name!r}): the value is missing", file=file)
+            raise DataError(
+                f"{file}, row {row}, counting from 0, column {j} ({short_text(name)}): the value is missing", file=file
+            )
 
 
 def columns_without_index(schema: Any) -> list[int]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..errors import DataError, InputError
+from ..errors import DataError, InputError, short_text
 from ..rows import Rows, SparseBlock
 from .arrays import FloatArray, IntArray, Label, encode_labels
 from .arrays_on_disk import (
@@ -246,7 +246,7 @@ def open_rows(
     """
     file = as_path(path)
     if not isinstance(intercept, bool | np.bool_):
-        raise InputError(f"intercept must be True or False; it is {intercept!r}", name="intercept")
+        raise InputError(f"intercept must be True or False; it is {short_text(intercept)}", name="intercept")
     if not file.is_file():
         raise DataError(
             f"{file} is {'a directory' if file.is_dir() else 'no file'}; the name of a data file is needed", file=file
@@ -256,7 +256,9 @@ def open_rows(
     X: Rows
     if kind in LIBSVM_SUFFIXES:
         if label is not None:
-            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used", name="label")
+            raise InputError(
+                f"{file}: a LIBSVM file has its labels first; label={short_text(label)} cannot be used", name="label"
+            )
         data, indices, indptr, width, pieces = unpack_libsvm(file, place)
         X = SparseRows(data, indices, indptr, width, intercept, place)
     elif kind in (".parquet", ".pq"):
@@ -270,7 +272,7 @@ def open_rows(
         pieces = [] if label is None else [stored_npy(_labels_file(file, label)).load()]
     else:
         raise DataError(
-            f"rows can be opened in .npy, .npz, .parquet, .pq, {', '.join(LIBSVM_SUFFIXES)}, not in {kind!r}", file=file
+            f"rows can be opened in .npy, .npz, .parquet, .pq, {', '.join(LIBSVM_SUFFIXES)}, not in {short_text(kind)}", file=file
         )
     X.columns  # noqa: B018 - the pass that looks at every entry
     if names is not None:
@@ -281,7 +283,7 @@ def open_rows(
 
 def _npz(file: Path, label: object, intercept: bool, place: ArrayFolder) -> tuple[Rows, list[npt.NDArray[Any]]]:
     if not isinstance(label, str):
-        raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}", name="label")
+        raise InputError(f"{file}: label must be the name of an array in an npz file, got {short_text(label)}", name="label")
     arrays = stored_in_npz(file)
 
     def stored(name: str) -> StoredArray:
@@ -310,13 +312,13 @@ def _matrix(file: Path, array: StoredArray) -> StoredArray:
 def _column(file: Path, label: object) -> str | int | None:
     if label is None or isinstance(label, str | int):
         return label
-    raise InputError(f"{file}: label must be a column's name or index, got {label!r}", name="label")
+    raise InputError(f"{file}: label must be a column's name or index, got {short_text(label)}", name="label")
 
 
 def _labels_file(file: Path, label: object) -> Path:
     if isinstance(label, str | os.PathLike):
         return as_path(label)
-    raise InputError(f"{file} holds one array; label must be a .npy file with the labels, got {label!r}", name="label")
+    raise InputError(f"{file} holds one array; label must be a .npy file with the labels, got {short_text(label)}", name="label")
 
 
 def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[FloatArray, tuple[Label, ...]]:

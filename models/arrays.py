@@ -161,10 +161,10 @@ def as_classes(labels: object, n: int, name: str = "y", *, smallest: int = 2) ->
         raise InputError(f"{name} must be finite", name=name)
     classes, counts = np.unique(label_array, return_counts=True)
     if classes.size < 2:
-        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}", name=name)
+        raise InputError(f"{name} must hold at least two classes; every label is {short_text(classes[0])}", name=name)
     if counts.min() < smallest:
         raise InputError(
-            f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it", name=name
+            f"every class needs at least two points; {short_text(classes[counts.argmin()])} has one: drop or merge it", name=name
         )
     return label_array
 
@@ -173,7 +173,7 @@ def as_positive(value: object, name: str, *, zero: bool = False, infinite: bool 
     """Check one finite number > 0 (≥ 0 with ``zero=True``; infinity too with ``infinite=True``) and return it as a float."""
     condition = "≥ 0" if zero else "> 0"
     if isinstance(value, (str, bytes)):
-        raise InputError(f"{name} must be a number {condition}; it is the text {value!r}", name=name)
+        raise InputError(f"{name} must be a number {condition}; it is the text {short_text(value)}", name=name)
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..display import Display
-from ..errors import InputError
+from ..errors import InputError, short_text
 from .appraisal import ExactCost
 from .arrays import FloatArray
 from .cvxpy_expressions import cvxpy_module
@@ -295,7 +295,7 @@ def with_constraint(
         if not callable(state):
             raise InputError(
                 "with_constraint takes functions of the blocks, as in lambda v: v.w[3] >= 0, and restrictions such as parity are "
-                f"for Margin(..., subject_to=...); got {state!r}",
+                f"for Margin(..., subject_to=...); got {short_text(state)}",
                 name="constraints",
             )
     return ChangedModel(model, AddedParts.of(model.form, states, letters=model.statement.letters))
@@ -310,7 +310,8 @@ def _by_label(state: Any) -> list[CVXPYStatement]:
         functions = tuple(value) if isinstance(value, list | tuple) else (value,)
         if not functions or not all(map(callable, functions)):
             raise InputError(
-                f"with_constraint takes functions by label, as in {{{label!r}: lambda v: v.w[3] >= 0}}; got {value!r}"
+                f"with_constraint takes functions by label, as in {{{short_text(label)}: lambda v: v.w[3] >= 0}}; "
+                f"got {short_text(value)}"
             )
         labelled.append(_Labelled(label, functions))
     return labelled
@@ -334,7 +335,8 @@ def with_variables(model: Model, variables: Sequence[Any], cost: CVXPYStatement 
     for variable in variables:
         if not isinstance(variable, cvxpy.Variable):
             raise InputError(
-                f"with_variables takes CVXPY variables, as in cp.Variable(3, name='t'); got {variable!r}", name="variables"
+                f"with_variables takes CVXPY variables, as in cp.Variable(3, name='t'); got {short_text(variable)}",
+                name="variables",
             )
     if not variables and cost is None:
         raise InputError("with_variables needs a CVXPY variable or a cost", name="variables")

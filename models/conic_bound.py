@@ -47,7 +47,7 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.linalg.lapack import dposv as posv, dpotrs as potrs, dtrtrs as trtrs
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from .arrays import FloatArray
 from .program.cones import svec, svec_size
 from .restricted_bound import Tilt
@@ -564,7 +564,7 @@ def _cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, 
         assert problem.lam is not None
         return float(problem.lam), 0.0
     if mu is None or not np.isfinite(mu):
-        raise InputError(f"the κ form needs the budget's multiplier mu ≥ 0; it is {mu!r}", name="mu")
+        raise InputError(f"the κ form needs the budget's multiplier mu ≥ 0; it is {short_text(mu)}", name="mu")
     cost = max(float(mu), 0.0)
     return cost, cost * problem.kappa * problem.A.shape[0]
 

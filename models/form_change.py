@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import InputError, UnsupportedModelError
+from ..errors import InputError, UnsupportedModelError, short_text
 from .arrays import BoolArray, FloatArray, IntArray
 from .cvxpy_expressions import BlockVariables, CVXPYPrinter, cvxpy_module, variable_line, variables_in_use
 from .importing.cvxpy import CVXPYSource
@@ -260,9 +260,13 @@ def _packed(block: Block, value_or_entries: Any) -> FloatArray:
         except InputError:
             raise
         except IndexError:
-            raise InputError(f"{block.label} has shape {block.shape} and no entry {index!r}", name=block.label) from None
+            raise InputError(
+                f"{block.label} has shape {block.shape} and no entry {short_text(index)}", name=block.label
+            ) from None
         except (TypeError, ValueError):
-            raise InputError(f"{block.label} is to be fixed at numbers by index; got {{{index!r}: {number!r}}}") from None
+            raise InputError(
+                f"{block.label} is to be fixed at numbers by index; got {{{short_text(index)}: {short_text(number)}}}"
+            ) from None
         if block.symmetric:
             value[indices[::-1]] = value[indices]
     return block.pack(value)
@@ -492,7 +496,9 @@ def _cost(cost: CVXPYStatement | None, v: BlockVariables) -> Any:
         return cvxpy.Constant(0.0)
     expression = cost(v)
     if not isinstance(expression, cvxpy.Expression) or expression.size != 1:
-        raise InputError(f"cost takes a function that returns a scalar CVXPY expression; it returned {expression!r}", name="cost")
+        raise InputError(
+            f"cost takes a function that returns a scalar CVXPY expression; it returned {short_text(expression)}", name="cost"
+        )
     return cvxpy.sum(expression)
 
 
@@ -502,7 +508,7 @@ def _check_names(form: StandardForm, problem: Any, rows: Sequence[Any], added_va
     new = [variable.name() for variable in problem.variables() if variable.id not in added_variables]
     for name in [*new, *(row.label for row in rows)]:
         if name in names_in_use:
-            raise InputError(f"the name {name!r} is taken; choose another for what is added", name="name")
+            raise InputError(f"the name {short_text(name)} is taken; choose another for what is added", name="name")
         names_in_use.add(name)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..data_names import DataNames, labelled_arrays
 from ..display import Display, Displayable
-from ..errors import InputError, UnsupportedModelError, checked_return, count_text, replace_old_name, unknown_name
+from ..errors import InputError, UnsupportedModelError, checked_return, count_text, replace_old_name, short_text, unknown_name
 from .appraisal import Appraisal, ExactCost
 from .arrays import FloatArray, IntArray, check_bytes
 from .digest import EARLIER_NAMES
@@ -27,7 +27,7 @@ from .program.cones import Feature
 from .program.form import StandardForm, check_mapping
 from .program.lagrangian import Bound, dual_bound
 from .restricted_bound import Tilt
-from .statement import Line, Statement
+from .statement import Line, Statement, name_lines
 
 if TYPE_CHECKING:
     from .form_change import Change
@@ -84,11 +84,14 @@ class FormulationType(ABCMeta):
                 options = replace_old_name(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
         for new, old in EARLIER_NAMES.get(cls.__name__, {}).items():
             if old in options:
-                raise InputError(f"{cls.__name__} has no parameter {old!r}: its name is {new!r}", name=old, allowed=[new])
+                raise InputError(
+                    f"{cls.__name__} has no parameter {short_text(old)}: its name is {short_text(new)}", name=old, allowed=[new]
+                )
         given_names = options.get("data_names")
         if given_names is not None and not isinstance(given_names, DataNames):
             raise InputError(
-                f"data_names must be names of features and classes (DataNames); it is {given_names!r}", name="data_names"
+                f"data_names must be names of features and classes (DataNames); it is {short_text(given_names)}",
+                name="data_names",
             )
         names = _parameter_names(cls)
         unknown = next((name for name in options if name not in names), None)
@@ -174,7 +177,8 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         for label, axes in self.named_axes.items():
             form = form.with_names(label, *axes) if all(axes) else form
         names = self.point_names
-        return form.with_point_names(names) if names else form
+        form = form.with_point_names(names) if names else form
+        return form.replace(class_names=self.class_names) if self.class_names else form
 
     @property
     def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
@@ -206,10 +210,12 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def named_statement(self) -> Statement:
-        """Return the statement, with the names of classes and features among its notes."""
-        names = self.original_model.data_names
-        statement = self.statement
-        return statement if names is None else replace(statement, notes=(*statement.notes, *names.notes))
+        """Return the statement with the names of classes and features."""
+        names, statement = self.original_model.data_names, self.statement
+        if names is None:
+            return statement
+        of_coefficients = "w" in statement.letters and self.named_axes.get("w") == (names.features,)
+        return replace(statement, names=name_lines(names, of_coefficients=of_coefficients))
 
     @property
     @abstractmethod

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..errors import InputError, checked_return
+from ..errors import InputError, checked_return, short_text
 from .kernels.kernels import RBF, Kernel, Linear, Polynomial
 from .model import Model
 
@@ -91,9 +91,11 @@ class Parameter:
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
             type_name = {float: "a number", int: "an integer", str: "a word"}[self.kind]
-            raise InputError(f"{self.option} needs {type_name}; it is {raw!r}", name=self.option) from None
+            raise InputError(f"{self.option} needs {type_name}; it is {short_text(raw)}", name=self.option) from None
         if self.choices and value not in self.choices:
-            raise InputError(f"{self.option} must be one of {', '.join(self.choices)}; it is {value!r}", name=self.option)
+            raise InputError(
+                f"{self.option} must be one of {', '.join(self.choices)}; it is {short_text(value)}", name=self.option
+            )
         return value
 
 

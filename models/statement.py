@@ -4,22 +4,36 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..data_names import DataNames
 from ..display import Display
 from .arrays import FloatArray
 
 #: LaTeX's special characters, what its text font has not, and the Greek of our messages.
 _SPECIAL = {
     **{c: "\\" + c for c in "&%#_${}"},
+    "\\": r"\textbackslash{}",
     **{c: f"\\{c}{{}}" for c in "~^"},
     **{c: f"${c}$" for c in "<>|"},
     **dict(zip("λκγρτ", (rf"$\{name}$" for name in ("lambda", "kappa", "gamma", "rho", "tau")), strict=True)),
     **dict(zip("≤≥±∞·√²", (rf"${sign}$" for sign in (r"\le", r"\ge", r"\pm", r"\infty", r"\cdot", r"\surd", "^2")), strict=True)),
 }
+#: Letters and signs of names, and LaTeX's accents by Unicode's combining characters.
+_LATIN = {"ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ø": r"\o{}", "Ø": r"\O{}", "ł": r"\l{}"}
+_LATIN |= {"Ł": r"\L{}", "ı": r"\i{}", "–": "--", "—": "---", "’": "'", "×": r"$\times$", "°": r"$^\circ$", "µ": r"$\mu$"}
+_ACCENTS = {
+    "\N{COMBINING GRAVE ACCENT}": "`", "\N{COMBINING ACUTE ACCENT}": "'", "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
+    "\N{COMBINING TILDE}": "~", "\N{COMBINING DIAERESIS}": '"', "\N{COMBINING RING ABOVE}": "r", "\N{COMBINING CEDILLA}": "c",
+    "\N{COMBINING CARON}": "v", "\N{COMBINING MACRON}": "=", "\N{COMBINING BREVE}": "u", "\N{COMBINING DOT ABOVE}": ".",
+    "\N{COMBINING DOUBLE ACUTE ACCENT}": "H",
+}  # fmt: skip
+#: Most features, or classes, that a statement lists.
+_LISTED_NAMES = 12
 #: Characters of a constraint that fit on a printed page, a command of LaTeX counted as one and braces and spaces as none.
 _PAGE = 52
 #: Width of a character below min, in characters of a constraint, the characters of a line there, and those of a page with both.
@@ -44,7 +58,7 @@ _SPECIAL |= {"‖": r"$\|$", "ᵀ": r"$^\top$", "½": r"$\tfrac12$", "Σ": r"$\s
 #: Indices and tildes of `typeset`, which LaTeX sets around letters.
 _INDEX, _TILDE = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₗₘₙ]+"), re.compile("([A-Za-zα-ωΓ])\N{COMBINING TILDE}")
 #: A name with an index in brackets, or a letter with digits.
-_INDEXED = re.compile(r"(?P<stem>[^\[\]]+)\[(?P<index>[^\[\]]+)\]|(?P<letter>[A-Za-z])(?P<digits>\d+)")
+_INDEXED = re.compile(r"(?P<stem>[^\[\]]+)\[(?P<index>(?:[^\[\]]|\[[^\[\]]*\])+)\]|(?P<letter>[A-Za-z])(?P<digits>\d+)")
 _NUMBERS = re.compile(r"[\d,]+")
 _PLAIN = {low: plain for plain, low in _LOW.items()}
 _SIGNS = {"||": "‖", "sqrt": "√", "<=": "≤", ">=": "≥", "^2": "²", "1/2": "½"}
@@ -106,9 +120,11 @@ class Line:
     @classmethod
     def of_words(cls, text: str, label: str = "") -> Line:
         """Return an expression that is known as words only."""
-        # what is between digits and e keeps `latex_numbers` from making mathematics of it inside \text
-        words = _EXPONENT.sub(r"\1{}e\2", latex_words(text))
-        return cls(text, rf"\text{{{words}}}", label)
+        return cls(text, rf"\text{{{latex_words(text)}}}", label)
+
+    def with_size(self, n: int) -> Line:
+        """Return the line of n data points; the line itself where it does not have their number."""
+        return self
 
     def continuous(self) -> Line | None:
         """Return the line of the continuous relaxation, an interval in place of {0, 1}; None for integrality and implications."""
@@ -121,6 +137,45 @@ class Line:
         for pattern, interval in _RELAXED_LATEX:
             latex = pattern.sub(interval, latex)
         return Line(text, latex, self.label)
+
+
+@dataclass(frozen=True)
+class PointVariables(Line):
+    """A line of variables with one entry for each of n data points, such as ``z in {0, 1}^n``: `PointVariables.of` makes it.
+
+    Parameters
+    ----------
+    text, latex, label : str
+        As in `Line`.
+    symbol : Line
+        The variables.
+    elements : Line
+        The set of an entry.
+    columns : int
+        Number of entries for each point, of a matrix; 0 for a vector.
+    """
+
+    symbol: Line = field(kw_only=True)
+    elements: Line = field(kw_only=True)
+    columns: int = field(default=0, kw_only=True)
+
+    @classmethod
+    def of(cls, symbol: Line, elements: Line, columns: int = 0, n: str = "n") -> PointVariables:
+        """Return the line of these variables; its label is that of ``symbol``."""
+        text, latex = f"{symbol.text} in {elements.text}^{n}", rf"{symbol.latex}\in{elements.latex}^"
+        if columns:
+            text, latex = f"{text} x {columns}", rf"{latex}{{{n}\times {columns}}}"
+        else:
+            latex += n if len(n) == 1 else f"{{{n}}}"
+        return cls(text, latex, symbol.label, symbol=symbol, elements=elements, columns=columns)
+
+    def with_size(self, n: int) -> Line:
+        """Return the line with the number of points in place of n."""
+        return self.of(self.symbol, self.elements, self.columns, str(n))
+
+
+#: Sets of the entries of variables.
+REAL_NUMBERS, UNIT_INTERVAL, ZERO_OR_ONE = Line("R", r"\mathbb{R}"), Line("[0, 1]", "[0,1]"), Line("{0, 1}", r"\{0,1\}")
 
 
 def times(factor: float, line: Line) -> Line:
@@ -153,6 +208,21 @@ def listed(lines: Sequence[Line], label: str = "") -> Line:
 def equation(name: str, value: float) -> Line:
     """Return the equation name = value of a variable; LaTeX has the index of a name as a subscript."""
     return Line(f"{name} = {value:g}", f"{latex_symbol(name)} = {value:g}")
+
+
+def name_lines(names: DataNames, *, of_coefficients: bool) -> tuple[Line, ...]:
+    """Return which class has which code, and the features: as indices of w for ``of_coefficients``, else as entries of x_i."""
+    coded = [(1, names.classes[1]), (-1, names.classes[0])] if len(names.classes) == 2 else [*enumerate(names.classes)]
+    classes = [rf"y_i = {code}:\ \text{{{latex_words(name)}}}" for code, name in coded]
+    words = [rf"\text{{{latex_words(name)}}}" for name in names.features]
+    vector = rf"w = ({_first([f'w_{{{word}}}' for word in words])})" if of_coefficients else rf"x_i = ({_first(words)})"
+    lines = [Line(names.class_note, _first(classes))] if classes else []
+    return (*lines, *([Line(names.feature_note, vector)] if words else []))
+
+
+def _first(items: Sequence[str]) -> str:
+    """Return the first items of a list as LaTeX, with dots for the others."""
+    return r",\ ".join([*items[:_LISTED_NAMES], *([r"\dots"] if len(items) > _LISTED_NAMES else [])])
 
 
 def lam_sum_line(lam: float | FloatArray, term: Line) -> Line:
@@ -211,6 +281,8 @@ class Statement:
         Assumptions, arguments (why M is valid).
     source : str
         Paper and equation number.
+    names : tuple of Line
+        Names of classes and features: the text stands among the notes, LaTeX below the constraints.
     equivalences : tuple of str
         Which other formulations have the same solution, and when.
     dual : DualStatement, optional
@@ -226,6 +298,7 @@ class Statement:
     sizes: str
     source: str
     notes: tuple[str, ...] = field(default=())
+    names: tuple[Line, ...] = field(default=(), kw_only=True)
     equivalences: tuple[str, ...] = field(default=())
     dual: DualStatement | None = None
 
@@ -236,7 +309,7 @@ class Statement:
         if self.dual is not None:
             lines += ["  dual:", *program_text(self.dual.sense, self.dual.objective, self.dual.constraints, self.dual.variables)]
             lines += [f"  at an optimum: {line.text}" for line in self.dual.kkt]
-        lines += [f"  note: {note}" for note in self.notes]
+        lines += [f"  note: {note}" for note in (*self.notes, *(line.text for line in self.names))]
         lines += [f"  equivalent: {text}" for text in self.equivalences]
         lines.append(f"  source: {self.source}")
         return "\n".join(lines)
@@ -249,7 +322,7 @@ class Statement:
         standalone : bool
             A whole document that compiles as it is; else displays for one that loads amsmath and amssymb.
         """
-        parts = [program_latex(self.sense, self.objective, self.constraints, self.variables)]
+        parts = [program_latex(self.sense, self.objective, (*self.constraints, *self.names), self.variables)]
         if self.dual is not None:
             dual = self.dual
             parts += ["Dual:", program_latex(dual.sense, dual.objective, dual.constraints, dual.variables)]
@@ -271,6 +344,7 @@ class Statement:
     def display(self) -> Display:
         """Return the notebook view: the mathematics set, and the text, which is readable without MathJax, folded below it."""
         facts = [("class", self.problem_class), ("sizes", self.sizes), *(("note", note) for note in self.notes)]
+        facts += [("note", line.text) for line in self.names]
         facts += [("equivalent", text) for text in self.equivalences]
         typeset_facts = [(name, typeset(fact)) for name, fact in facts]
         return Display(typeset(self.title), (*typeset_facts, ("source", self.source)), latex=self.latex(), text=str(self))
@@ -370,8 +444,23 @@ def _display(rows: list[str]) -> str:
 
 
 def latex_words(text: str) -> str:
-    """Return prose with LaTeX's special characters escaped."""
-    return "".join(_SPECIAL.get(c, c) for c in text)
+    """Return prose for LaTeX in ASCII: special characters escaped, accents as commands, letters of other scripts by number."""
+    words = "".join(_SPECIAL.get(c) or _LATIN.get(c) or _latex_letter(c) for c in text)
+    # what is between digits and e keeps `latex_numbers` from making mathematics of it inside \text
+    return _EXPONENT.sub(r"\1{}e\2", words)
+
+
+def _latex_letter(letter: str) -> str:
+    """Return a letter that is not special in LaTeX; "U+540D" for one that LaTeX does not set without further packages."""
+    if letter.isascii():
+        return letter if letter.isprintable() else " "
+    parts = unicodedata.normalize("NFD", letter)
+    base, marks = parts[0], parts[1:]
+    if base.isascii() and all(mark in _ACCENTS for mark in marks):
+        for mark in marks:
+            base = rf"\{_ACCENTS[mark]}{{{base}}}"
+        return base
+    return rf"\texttt{{U+{ord(letter):04X}}}"
 
 
 def latex_notes(text: str) -> str:

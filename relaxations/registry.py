@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import extensions
 from ..display import column_lines
-from ..errors import InputError, unknown_name
+from ..errors import InputError, short_text, unknown_name
 from ..models.model import Model
 from . import bounds
 from .reduction import Reduction, Relaxation
@@ -41,7 +41,7 @@ def _builtin() -> dict[str, Relaxation]:
     for module in pkgutil.iter_modules(bounds.__path__):
         for record in getattr(importlib.import_module(f"{bounds.__name__}.{module.name}"), "RELAXATIONS", ()):
             if record.name in registered:
-                raise RuntimeError(f"two relaxations are called {record.name!r}")
+                raise RuntimeError(f"two relaxations are called {short_text(record.name)}")
             registered[record.name] = record
     return registered
 

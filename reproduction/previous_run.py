@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from marginopt.drawing import Picture
-from marginopt.errors import DataError
+from marginopt.errors import DataError, short_text
 
 from .comparison import NOT_RUN, ComparedCell, Verdict, compare_cell
 from .record import EFFORTS, MeasuredMeans, MeasuredNumber, PaperCell, ProtocolSize
@@ -77,7 +77,7 @@ def read_previous_run(folder: Path, name: str) -> PreviousRun:
         )
     except (KeyError, TypeError, ValueError, OSError) as error:
         raise DataError(
-            f"{table} and {more} are no pages of this version, write them in another folder: {error!r}", file=more
+            f"{table} and {more} are no pages of this version, write them in another folder: {short_text(error)}", file=more
         ) from error
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from marginopt.drawing import Picture
-from marginopt.errors import InputError, near_names
+from marginopt.errors import InputError, near_names, short_text
 
 _T = TypeVar("_T")
 
@@ -69,11 +69,11 @@ EFFORTS = {
 def protocol_size(name: str, repetitions: int | None = None) -> ProtocolSize:
     """Return the effort of this name, with another largest number of repetitions if one is given."""
     if name not in EFFORTS:
-        raise InputError(f"effort must be one of {', '.join(EFFORTS)}; it is {name!r}", name="effort")
+        raise InputError(f"effort must be one of {', '.join(EFFORTS)}; it is {short_text(name)}", name="effort")
     if repetitions is None:
         return EFFORTS[name]
     if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
-        raise InputError(f"repetitions must be an integer ≥ 1; it is {repetitions!r}", name="repetitions")
+        raise InputError(f"repetitions must be an integer ≥ 1; it is {short_text(repetitions)}", name="repetitions")
     return replace(EFFORTS[name], max_repetitions=repetitions)
 
 
@@ -404,7 +404,7 @@ def tables_and_figures(names: Sequence[str]) -> tuple[list[PaperTable], list[Pap
             known = [*PAPERS, *paper_tables(), *paper_figures()]
             close = near_names(name, known, 4)
             hint = f"did you mean {' or '.join(close)}?" if close else f"papers are {', '.join(PAPERS)}."
-            message = f"no paper, table or figure is called {name!r}; {hint} marginopt reproduce lists them"
+            message = f"no paper, table or figure is called {short_text(name)}; {hint} marginopt reproduce lists them"
             raise InputError(message, name=name, allowed=known)
     wanted = set(long)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from marginopt.drawing import Picture
-from marginopt.errors import InputError
+from marginopt.errors import InputError, short_text
 from marginopt.relaxations import CellStore
 from marginopt.relaxations.report.runner import describe_blas, describe_machine
 from marginopt.solvers.parallel import Cluster, choose_executor
@@ -198,7 +198,9 @@ def _runs(
     for row in rows:
         if row not in known:
             raise InputError(
-                f"no table asked for has a row {row!r}; its rows are {', '.join(known) or 'none'}", name=row, allowed=known
+                f"no table asked for has a row {short_text(row)}; its rows are {', '.join(known) or 'none'}",
+                name=row,
+                allowed=known,
             )
     now = dict.fromkeys(run for table in tables for run in table.runs(effort, rows))
     return list(now), [run for run in (*every, *read) if run not in now]

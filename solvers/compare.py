@@ -11,7 +11,7 @@ import numpy as np
 
 from ..display import Display, Displayable, Tabular, column_lines
 from ..drawing import colour_of, dash_of, new_axes
-from ..errors import InputError, MarginoptError, SolverError
+from ..errors import InputError, MarginoptError, SolverError, short_text
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
@@ -354,7 +354,9 @@ def compare(
     chosen = Options.of(options, **overrides)
     for option in chosen.native:
         advice = near_misses(option, COMMON_OPTIONS) or "; pair it with its solver: (name, {option: value})"
-        raise InputError(f"compare gives the same options to every solver, and not every one has {option!r}{advice}", name=option)
+        raise InputError(
+            f"compare gives the same options to every solver, and not every one has {short_text(option)}{advice}", name=option
+        )
     is_collection = isinstance(model, Sequence | Mapping)
     models = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
     with choose_executor(jobs, cluster) as team:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..display import Display, Displayable, Tabular
-from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError, count_text
+from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError, count_text, short_text
 from ..models.arrays import FloatArray
 from ..models.form_change import FixedVariables
 from ..models.model import Model, as_model
@@ -322,10 +322,11 @@ def _every_lam(
 
     if values != "all" or parameter != "lam":
         raise InputError(
-            f'values must be a sequence, or "all" with the parameter "lam"; got {values!r} for {parameter!r}', name="values"
+            f'values must be a sequence, or "all" with the parameter "lam"; got {short_text(values)} for {short_text(parameter)}',
+            name="values",
         )
     if solver not in ("auto", "zero-one-bb"):
-        raise InputError(f'values="all" is solved by "zero-one-bb" alone; the solver is {solver!r}', name="solver")
+        raise InputError(f'values="all" is solved by "zero-one-bb" alone; the solver is {short_text(solver)}', name="solver")
     of_whole_path = {name: overrides.pop(name) for name in ("lam_max", "tol", "time_limit", "proof") if name in overrides}
     return whole_path(model, options=Options.of(options, **overrides), **of_whole_path)
 
@@ -412,7 +413,7 @@ def _check(model: Model | StandardForm, parameter: str, values: Values) -> None:
         names = [name for name in model.parameters if name not in ("X", "y")]
         if parameter not in names:
             raise InputError(
-                f"{model.name} has no parameter {parameter!r}; it has {', '.join(names)}, and 'fixed'", name="parameter"
+                f"{model.name} has no parameter {short_text(parameter)}; it has {', '.join(names)}, and 'fixed'", name="parameter"
             )
     if len(values) == 0:
         raise InputError("values must hold at least one value of the parameter; it is empty", name="values")

@@ -139,7 +139,7 @@ class Trace(Displayable, Tabular):
         """
         allowed = [f.name for f in fields(TraceRow) if f.name != "step"] + ["gap"]
         if name not in allowed:
-            raise KeyError(f"a trace has the columns {', '.join(allowed)}, not {name!r}")
+            raise KeyError(f"a trace has the columns {', '.join(allowed)}, not {short_text(name)}")
         return np.array([getattr(row, name) for row in self.rows], dtype=np.float64)
 
     def records(self) -> list[dict[str, Any]]:
@@ -333,7 +333,8 @@ class Answer:
     def __post_init__(self) -> None:
         if not isinstance(self.status, Status):
             raise InputError(
-                f"the status of an answer is one of marginopt.solvers.Status, such as Status.OPTIMAL; it is {self.status!r}",
+                f"the status of an answer is one of marginopt.solvers.Status, such as Status.OPTIMAL; "
+                f"it is {short_text(self.status)}",
                 name="status",
                 allowed=[status.name for status in Status],
             )

@@ -34,6 +34,7 @@ from ..errors import (
     MissingPackageError,
     TooLargeError,
     UnsupportedModelError,
+    short_text,
     unknown_name,
 )
 from ..models.digest import identity
@@ -49,7 +50,7 @@ def _static() -> dict[str, Solver]:
     for module in _modules():
         for solver in getattr(module, "SOLVERS", ()):
             if solver.info.name in names:
-                raise RuntimeError(f"two solvers are called {solver.info.name!r}")
+                raise RuntimeError(f"two solvers are called {short_text(solver.info.name)}")
             names[solver.info.name] = solver
     return names
 
@@ -136,7 +137,7 @@ def get_solver(name: str) -> Solver:
         An entry point of another package has this name, and its solver cannot be used.
     """
     if not isinstance(name, str):
-        raise InputError(f"a solver is named by a string (or is a Solver object); got {name!r}", name="solver")
+        raise InputError(f"a solver is named by a string (or is a Solver object); got {short_text(name)}", name="solver")
     key = name.lower()
     solver = _of_name(key)
     if solver is not None:
@@ -367,7 +368,7 @@ def resolve_solver(item: SolverLike | SolverSpec) -> SolverSpec:
     own_options: Mapping[str, Any] = {}
     if isinstance(item, tuple):
         if len(item) != 2 or not isinstance(item[1], Mapping):
-            raise InputError(f"a solver with options is a pair such as ('smo', {{'tol': 1e-9}}); got {item!r}")
+            raise InputError(f"a solver with options is a pair such as ('smo', {{'tol': 1e-9}}); got {short_text(item)}")
         item, own_options = item
         Options.of(**own_options)  # a value out of range is an error of the call
     if isinstance(item, str) and item.lower() == "auto":
@@ -380,7 +381,8 @@ def resolve_solvers(solvers: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
     """Return the specifications of a list of solvers, with distinct labels."""
     if isinstance(solvers, (str, Solver)) or not solvers:
         raise InputError(
-            f"solvers must be a list of solvers (names, objects, pairs of either with options); it is {solvers!r}", name="solvers"
+            f"solvers must be a list of solvers (names, objects, pairs of either with options); it is {short_text(solvers)}",
+            name="solvers",
         )
     specs = [resolve_solver(item) for item in solvers]
     often, label_counts = Counter(item.label for item in specs), Counter[str]()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, WriteError
+from ..errors import DataError, WriteError, short_text
 from ..files import (
     READ_ERRORS,
     describe_read_error,
@@ -131,7 +131,7 @@ def data_error_context(path: str | Path, kind: str) -> Iterator[None]:
 def checked_text(value: object) -> str:
     """Return a field of a file that must be text; raise DataError for another type."""
     if not isinstance(value, str):
-        raise DataError(f"a value is of another kind than the layout has there: {value!r:.60}")
+        raise DataError(f"a value is of another kind than the layout has there: {short_text(value)}")
     return value
 
 
@@ -143,7 +143,7 @@ def _meta(arrays: dict[str, Any]) -> dict[str, Any]:
 def _npz(path: str | Path) -> Path:
     target = Path(path)
     if not target.name:
-        raise WriteError(f"{str(path)!r} is a folder; a file's name is needed")
+        raise WriteError(f"{short_text(str(path))} is a folder; a file's name is needed")
     return target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
 
 
@@ -295,7 +295,7 @@ def _check_kinds(meta: Mapping[str, Any], result: Mapping[str, Any]) -> None:
     for kind, values in kinds.items():
         for value in values:
             if not isinstance(value, kind) or (kind == (int, float) and not _is_number(value)):
-                raise DataError(f"a value is of another kind than the layout has there: {value!r:.60}")
+                raise DataError(f"a value is of another kind than the layout has there: {short_text(value)}")
 
 
 def _is_number(value: object) -> bool:

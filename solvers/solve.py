@@ -27,6 +27,7 @@ from ..errors import (
     TooLargeError,
     UnsupportedModelError,
     WriteError,
+    short_text,
 )
 from ..models.deadline import OutOfTimeError, deadline, remaining_seconds, repair_deadline
 from ..models.model import BareForm, Model, as_model
@@ -396,7 +397,9 @@ def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
     """
     spec = resolve_solver(solver)
     if spec.solver is None:
-        raise InputError(f"a step is taken by a solver that is named, not by {spec.label!r}: boxqp, smo, stiefel-bb, ...")
+        raise InputError(
+            f"a step is taken by a solver that is named, not by {short_text(spec.label)}: boxqp, smo, stiefel-bb, ..."
+        )
     require(spec.solver)
     obstacle = spec.solver.obstacle(model)
     if obstacle is not None:

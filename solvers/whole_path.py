@@ -28,7 +28,7 @@ import numpy as np
 
 from ..display import Display, Displayable, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
-from ..errors import InputError, UnsupportedModelError, WriteError, count_text
+from ..errors import InputError, UnsupportedModelError, WriteError, count_text, short_text
 from ..models.arrays import FloatArray, as_positive, to_dense
 from ..models.formulations.margin.exact_evaluation import satisfies_margins
 from ..models.formulations.zero_one import ZeroOneSVM
@@ -461,7 +461,7 @@ class _Search:
         largest = _FAR / scale if lam_max is None else as_positive(lam_max, "lam_max")
         tolerance = as_positive(tol, "tol")
         if not 1e-12 <= tolerance < 1e-2:
-            raise InputError(f"tol must be in [1e-12, 1e-2), a relative gap of the solves; it is {tol!r}", name="tol")
+            raise InputError(f"tol must be in [1e-12, 1e-2), a relative gap of the solves; it is {short_text(tol)}", name="tol")
         limit = math.inf if time_limit is None else as_positive(time_limit, "time_limit")
         common = Options.of(options, tol=tolerance)
         return cls(model, _costs(model), largest, tolerance, common, time.perf_counter() + limit)

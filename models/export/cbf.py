@@ -31,14 +31,14 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ..arrays import FloatArray, check_bytes
 from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import Constraint, StandardForm
 from .file_formats import FileFormat, InputFile, number_text, parse_index, parse_integer, parse_number
 from .file_programs import ConicProgram, StatedObjective, matrix_of_entries
-from .layout import Layout
+from .layout import Layout, comment_lines
 
 #: The format's names of cones.
 _DOMAINS: dict[type[Cone], str] = {
@@ -77,7 +77,8 @@ class _CBF(FileFormat):
 
     def write(self, form: StandardForm, path: Path) -> None:
         objective = StatedObjective.of(form)
-        lines = ["# written by marginopt", "VER", "3", "", "OBJSENSE", "MAX" if objective.maximise else "MIN", ""]
+        lines = ["# written by marginopt", *comment_lines(form, "#")]
+        lines += ["VER", "3", "", "OBJSENSE", "MAX" if objective.maximise else "MIN", ""]
         domains = [_domain(low, high) for low, high in zip(form.lower.tolist(), form.upper.tolist(), strict=True)]
         lines += _counted("VAR", form.n, [(key, len(list(run))) for key, run in groupby(domains)])
         if form.integer.any():
@@ -241,7 +242,7 @@ class _Reader:
     def _take(self, words: list[str]) -> None:
         keyword = words[0]
         if len(words) > 1:
-            raise DataError(f"a keyword stands alone in its line: {' '.join(words)[:60]!r}")
+            raise DataError(f"a keyword stands alone in its line: {short_text(' '.join(words)[:60])}")
         if keyword not in _KEYWORDS:
             raise DataError(f"the keyword {keyword} is not read")
         if keyword in self.seen:
@@ -253,7 +254,7 @@ class _Reader:
         elif keyword == "OBJSENSE":
             (sense,) = self._line(1)
             if sense not in ("MIN", "MAX"):
-                raise DataError(f"an objective is MIN or MAX, not {sense!r}")
+                raise DataError(f"an objective is MIN or MAX, not {short_text(sense)}")
             self.maximise = sense == "MAX"
         elif keyword == "VAR":
             self.domains = self._parts()
@@ -275,7 +276,7 @@ class _Reader:
         if words is None:
             raise DataError("it ends too early")
         if len(words) != count:
-            raise DataError(f"{count} words are needed in this line, not {' '.join(words)[:60]!r}")
+            raise DataError(f"{count} words are needed in this line, not {short_text(' '.join(words)[:60])}")
         return words
 
     def _parts(self) -> list[tuple[str, int]]:

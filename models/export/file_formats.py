@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import DataError, ExportError
+from ...errors import DataError, ExportError, short_text
 from ...files import READ_ERRORS, describe_read_error, read_text, without_compression
 from ..program.bridges import ConesToQuadraticRows
 from ..program.cones import Feature
@@ -59,7 +59,7 @@ def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> st
         The word is not a number, or with ``finite`` not a finite one.
     """
     if not is_number(word):
-        raise DataError(f"{noun} must be a number, not {word[:40]!r}")
+        raise DataError(f"{noun} must be a number, not {short_text(word[:40])}")
     text = word.translate({ord("d"): "e", ord("D"): "e"})
     if finite and not np.isfinite(float(text)):
         raise DataError(f"{noun} must be finite, not {word[:40]}")
@@ -74,7 +74,7 @@ def parse_number(word: str, noun: str = "an entry", *, finite: bool = True) -> f
 def parse_integer(word: str, noun: str = "a whole number") -> int:
     """Return the integer that a word of a file denotes; ``noun`` is for the error."""
     if not _WHOLE.fullmatch(word):
-        raise DataError(f"{noun} is needed, not {word[:40]!r}")
+        raise DataError(f"{noun} is needed, not {short_text(word[:40])}")
     return int(word)
 
 
@@ -263,4 +263,6 @@ def format_of(path: Path, *, reading: bool = False) -> FileFormat:
         advice = "; compressed files are read, and written by gzip"
     elif name.endswith(".tex"):
         advice = "; model.latex(standalone=True) is the text of a LaTeX document"
-    raise ExportError(f"no file format for {path.name!r}; the suffixes are {', '.join(sorted(formats))}{advice}", name="path")
+    raise ExportError(
+        f"no file format for {short_text(path.name)}; the suffixes are {', '.join(sorted(formats))}{advice}", name="path"
+    )

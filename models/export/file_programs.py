@@ -375,6 +375,7 @@ def _standard_form(
         quadratic=quadratic,
         r=sign * program.r + 0.0,
         maximise=program.maximise or (layout is not None and layout.maximise),
+        class_names=() if layout is None else layout.class_names,
     )
 
 

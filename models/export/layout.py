@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ...files import READ_ERRORS, describe_read_error, read_text, without_compression, write_texts
 from ..arrays import IntArray
 from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
@@ -20,11 +21,14 @@ from ..program.form import Block, StandardForm
 _READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power, Bilinear)
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
 
+#: Characters of a comment line in a file.
+_COMMENT_WIDTH = 120
+
 
 def _cone_named(symbol: str, dim: int, count: int, **parameters: float) -> Cone:
     """Return the cone with this symbol, size and parameters, such as the exponent of a power cone."""
     if symbol not in _CONES:
-        raise DataError(f"unknown cone {symbol!r}; known: {', '.join(_CONES)}")
+        raise DataError(f"unknown cone {short_text(symbol)}; known: {', '.join(_CONES)}")
     return _CONES[symbol](dim, count, **parameters)
 
 
@@ -44,13 +48,13 @@ def _cone(record: Mapping[str, Any]) -> Cone:
 def _whole(value: Any) -> int:
     """Return a size of a layout; refuse a value that is not a whole number from 0 to 2⁴⁰."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
-        raise DataError(f"a size must be a whole number; it is {value!r}")
+        raise DataError(f"a size must be a whole number; it is {short_text(value)}")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise DataError(f"a label must be text; it is {value!r}")
+        raise DataError(f"a label must be text; it is {short_text(value)}")
     return value
 
 
@@ -77,6 +81,13 @@ def _named(record: dict[str, Any], given_names: tuple[str, ...] | None) -> dict[
 def sidecar_path(path: Path) -> Path:
     """Return the path of the sidecar of a file."""
     return path.with_name(path.name + ".names.json")
+
+
+def comment_lines(form: StandardForm, mark: str) -> list[str]:
+    """Return comment lines, each after ``mark``, that say which class of the model's data has which code; none without names."""
+    # quotes keep a name's line breaks out; other readers limit the length of a line
+    texts = (text for line in form.name_lines for text in textwrap.wrap(line.text, _COMMENT_WIDTH, break_on_hyphens=False))
+    return [f"{mark} {text}" for text in texts]
 
 
 def _digest(text: str) -> str:
@@ -110,6 +121,8 @@ class Layout:
         The constant r of the form's objective.
     order : tuple of int, optional
         Index in the form of each of the file's variables, for formats that prescribe their order.
+    class_names : tuple of str
+        Names of the classes of the model's data, -1 before +1; empty without names.
     digest : str
         SHA-256 of the text of the file that the sidecar was written beside; empty in a layout without a sidecar.
     """
@@ -120,6 +133,7 @@ class Layout:
     maximise: bool
     constant: float
     order: tuple[int, ...] | None = None
+    class_names: tuple[str, ...] = ()
     digest: str = ""
 
     @classmethod
@@ -127,7 +141,7 @@ class Layout:
         """Return the layout of a form."""
         constraints = tuple(ConstraintLayout(c.label, c.cone, c.given_names) for c in form.constraints)
         order_tuple = None if order is None else tuple(order.tolist())
-        return cls(form.name, form.blocks, constraints, form.maximise, form.r, order_tuple)
+        return cls(form.name, form.blocks, constraints, form.maximise, form.r, order_tuple, form.class_names)
 
     @property
     def names(self) -> list[str]:
@@ -144,7 +158,8 @@ class Layout:
             "blocks": [
                 _named(
                     {"label": b.label, "shape": list(b.shape), "symmetric": b.symmetric}
-                    | ({} if b.entries is None else {"entries": [list(pair) for pair in b.entries]}),
+                    | ({} if b.entries is None else {"entries": [list(pair) for pair in b.entries]})
+                    | ({"auxiliary": True} if b.auxiliary else {}),
                     b.given_names,
                 )
                 for b in self.blocks
@@ -158,6 +173,7 @@ class Layout:
             ],
         }
         record |= {} if self.order is None else {"order": list(self.order)}
+        record |= {"classes": list(self.class_names)} if self.class_names else {}
         return record | ({"digest": self.digest} if self.digest else {})
 
     @classmethod
@@ -172,7 +188,14 @@ class Layout:
         if not isinstance(record, Mapping) or record.get("format") != "marginopt layout 1":
             raise DataError("not a layout that this version reads")
         blocks = tuple(
-            Block(_text(b["label"]), tuple(_whole(k) for k in b["shape"]), bool(b["symmetric"]), _names(b), _entries(b))
+            Block(
+                _text(b["label"]),
+                tuple(_whole(k) for k in b["shape"]),
+                bool(b["symmetric"]),
+                _names(b),
+                _entries(b),
+                auxiliary=bool(b.get("auxiliary", False)),
+            )
             for b in record["blocks"]
         )
         if any(b.symmetric and (len(b.shape) != 2 or b.shape[0] != b.shape[1]) for b in blocks):
@@ -183,7 +206,7 @@ class Layout:
         order = tuple(_whole(j) for j in record["order"]) if "order" in record else None
         return cls(
             _text(record["name"]), blocks, constraints, bool(record["maximise"]), float(record["constant"]), order,
-            _text(record.get("digest", "")),
+            tuple(map(_text, record.get("classes", ()))), _text(record.get("digest", "")),
         )  # fmt: skip
 
     def sidecar_text(self, text: str) -> str:

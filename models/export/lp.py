@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ..arrays import BoolArray
 from ..importing.quadratic_rows import with_plain_products
 from ..importing.source import binary_restatement
@@ -26,7 +26,7 @@ from ..program.form import Constraint, StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, InputFile, signed_text
 from .file_programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
-from .layout import Layout
+from .layout import Layout, comment_lines
 
 #: HiGHS and SCIP ignore an objective behind "maximise" with an s; the reader takes that spelling for no section and refuses it.
 _MINIMISE, _MAXIMISE = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
@@ -99,7 +99,7 @@ def _sections(source: InputFile) -> Iterator[tuple[str, list[_Line]]]:
             headings.add(section)
         if line and current in ("", "end"):
             source.line = number
-            raise DataError(f"text outside every section: {line[:60]!r}")
+            raise DataError(f"text outside every section: {short_text(line[:60])}")
         if line:
             lines.append((number, line))
     if "end" not in headings or headings.isdisjoint(("minimum", "maximum")):
@@ -144,7 +144,7 @@ class _TokenReader:
             for match in _TOKEN.finditer(line):
                 if match.lastgroup == "other":
                     source.line = number
-                    raise DataError(f"a sign that is not understood: {line[match.start() :][:20]!r}")
+                    raise DataError(f"a sign that is not understood: {short_text(line[match.start() :][:20])}")
                 self._tokens.append(_Token(match.group(), match.lastgroup or "", number))
 
     def peek(self, offset: int = 0) -> _Token:
@@ -206,7 +206,7 @@ class _TokenReader:
             return None
         value = self._read_signed_number()
         if value is None:
-            raise DataError(f"no number behind {sense}, but {self.peek().text!r}")
+            raise DataError(f"no number behind {sense}, but {short_text(self.peek().text)}")
         return _Side(sense, value)
 
     def _read_signed_number(self) -> float | None:
@@ -286,7 +286,7 @@ class _Parser:
         tokens.read_label()
         self.objective = self._expression(tokens)
         if tokens.peek().text:
-            raise DataError(f"an objective that is not understood, at {tokens.take().text!r}")
+            raise DataError(f"an objective that is not understood, at {short_text(tokens.take().text)}")
 
     def maximum(self, tokens: _TokenReader) -> None:
         self.minimum(tokens)
@@ -300,7 +300,7 @@ class _Parser:
         while tokens.peek().text:
             left_side, name = tokens.read_side_before(), tokens.take()
             if name.kind != "name":
-                raise DataError(f"a bound that is not understood, at {name.text!r}")
+                raise DataError(f"a bound that is not understood, at {short_text(name.text)}")
             j = self._variable(name.text)
             if left_side is None and tokens.accept("free"):
                 if self.limits.setdefault(j, _Interval()) != _Interval():
@@ -309,7 +309,7 @@ class _Parser:
             interval = self.limits.setdefault(j, _Interval(low=0.0))
             right_side = tokens.read_side_behind()
             if left_side is None and right_side is None:
-                raise DataError(f"a bound that is not understood, at {name.text!r}")
+                raise DataError(f"a bound that is not understood, at {short_text(name.text)}")
             interval.cut(left_side, right_side)
 
     def integer(self, tokens: _TokenReader) -> set[int]:
@@ -317,7 +317,7 @@ class _Parser:
         while tokens.peek().text:
             name = tokens.take()
             if name.kind != "name":
-                raise DataError(f"{name.text!r} is no name of a variable")
+                raise DataError(f"{short_text(name.text)} is no name of a variable")
             variables.add(self._variable(name.text))
         self.integers |= variables
         return variables
@@ -347,7 +347,7 @@ class _Parser:
             elif tokens.accept("["):
                 expression.quadratic += self._products(tokens, factor)
             elif sign is not None:
-                raise DataError(f"a sign without a term before {tokens.take().text!r}")
+                raise DataError(f"a sign without a term before {short_text(tokens.take().text)}")
             first = False
         return expression
 
@@ -367,7 +367,7 @@ class _Parser:
             else:
                 raise DataError(f"a quadratic term that is neither a square nor a product: {name.text} {tokens.peek().text}")
             if products and sign is None:
-                raise DataError(f"a quadratic term without a sign before {name.text!r}")
+                raise DataError(f"a quadratic term without a sign before {short_text(name.text)}")
             value = _finite(factor * (1.0 if sign is None else sign) * (1.0 if number is None else number))
             products.append((j, other, value if j == other else 0.5 * value))
         if tokens.accept("/", "2"):
@@ -396,7 +396,7 @@ class _Parser:
         if expression.constant:
             raise DataError(f"a number stands among the terms of the row {shown}; it belongs to the side")
         if follows.line == last.line and tokens.peek(1).text != ":":
-            raise DataError(f"variables stand left of the side alone: row {shown}, at {follows.text!r}")
+            raise DataError(f"variables stand left of the side alone: row {shown}, at {short_text(follows.text)}")
         sides = _Interval()
         sides.cut(left_side, right_side)
         if switch is not None and expression.quadratic:
@@ -542,7 +542,7 @@ class _LP(FileFormat):
         flat = FlatProgram.as_stated(form)
         x = plain_names(form.names())
         rows = plain_row_names(form.constraints)
-        lines = [f"\\ {form.name}; written by marginopt", flat.sense, " obj:"]
+        lines = [f"\\ {form.name}; written by marginopt", *comment_lines(form, "\\"), flat.sense, " obj:"]
         # every variable is named in the objective, so that the order of first mention is the order of x
         lines += list(_wrapped([f"{signed_text(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
         if flat.r:

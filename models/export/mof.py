@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ...files import write_text
 from ..arrays import BoolArray, FloatArray
 from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, one_sided_quadratic_rows, quadratic_cone, quadratic_rows
@@ -161,7 +161,7 @@ def _affine(terms: list[dict[str, Any]], index: dict[str, int]) -> dict[int, flo
 def _read_objective(objective: dict[str, Any], read: _MofProgram) -> None:
     sense = objective["sense"]
     if sense not in ("min", "max", "feasibility"):
-        raise DataError(f"an objective is min, max or feasibility, not {sense!r}")
+        raise DataError(f"an objective is min, max or feasibility, not {short_text(sense)}")
     if sense == "feasibility":
         return
     function = objective["function"]
@@ -290,6 +290,7 @@ class _MOF(FileFormat):
             quadratic=None if program.P is None else Quadratic(matrix=program.P),
             r=program.r,
             maximise=program.maximise or (layout is not None and layout.maximise),
+            class_names=() if layout is None else layout.class_names,
         )
 
 

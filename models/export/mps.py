@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ..arrays import BoolArray, FloatArray
 from ..importing.quadratic_rows import QuadraticRow, with_plain_products
 from ..importing.source import binary_restatement
@@ -21,7 +21,7 @@ from ..program.cones import Feature
 from ..program.form import StandardForm
 from .file_formats import FileFormat, InputFile, is_number, parse_number
 from .file_programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
-from .layout import Layout
+from .layout import Layout, comment_lines
 from .lp import form_with_labels, plain_names, plain_row_names
 
 # The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
@@ -152,7 +152,7 @@ class _Reader:
     def read_sense(self, words: list[str]) -> None:
         """Read OBJSENSE."""
         if len(words) != 1 or words[0].upper() not in (*_LEAST, *_MOST):
-            raise DataError(f"an objective is to be minimised or maximised, not {' '.join(words)[:60]!r}")
+            raise DataError(f"an objective is to be minimised or maximised, not {short_text(' '.join(words)[:60])}")
         self.maximise = words[0].upper() in _MOST
 
     def read_objective_name(self, words: list[str]) -> None:
@@ -164,7 +164,7 @@ class _Reader:
     def read_row(self, words: list[str]) -> None:
         """Read a line of ROWS; the first N row is the objective."""
         if len(words) != 2:
-            raise DataError(f"a row must have a kind and a name; it is {' '.join(words)[:60]!r}{_advice(words, 2)}")
+            raise DataError(f"a row must have a kind and a name; it is {short_text(' '.join(words)[:60])}{_advice(words, 2)}")
         kind, name = words[0].upper(), words[1]
         if kind == "N":
             if self.objective is None and self.objective_name not in (None, name):
@@ -172,7 +172,7 @@ class _Reader:
             self.ignored_rows |= {name} if self.objective not in (None, name) else set()
             self.objective = name if self.objective is None else self.objective
         elif kind not in ("E", "L", "G") or name in self.rows or name == self.objective or name in self.ignored_rows:
-            raise DataError(f"a row must be N, E, L or G with a name of its own; it is {' '.join(words)[:60]!r}")
+            raise DataError(f"a row must be N, E, L or G with a name of its own; it is {short_text(' '.join(words)[:60])}")
         else:
             self.rows[name] = len(self.rows)
             self.senses.append(kind)
@@ -190,7 +190,9 @@ class _Reader:
             raise DataError(f"a marker is 'MARKER' and 'INTORG' or 'INTEND', with quotes: {' '.join(words)[:60]}")
         if len(words) not in (3, 5):
             advice = _advice(words, 3)
-            raise DataError(f"a line of COLUMNS must have a name and one or two entries: {' '.join(words)[:60]!r}{advice}")
+            raise DataError(
+                f"a line of COLUMNS must have a name and one or two entries: {short_text(' '.join(words)[:60])}{advice}"
+            )
         if words[0] in self.columns and self.columns[words[0]] < len(self.columns) - 1:
             raise DataError(f"the column {words[0]} goes on behind another one: readers take it for a second column of this name")
         j = self.columns.setdefault(words[0], len(self.columns))
@@ -204,7 +206,7 @@ class _Reader:
             if (place, j) in self.entries:
                 raise DataError(
                     f"a second entry of {words[0]} in {name}: some readers add the two, others take one; if "
-                    f"{' '.join(words[:3])!r} is one name, give it without blanks"
+                    f"{short_text(' '.join(words[:3]))} is one name, give it without blanks"
                 )
             self.entries[place, j] = value
 
@@ -230,19 +232,21 @@ class _Reader:
             kind = "semi-continuous variables"
             raise DataError(f"{kind} are not read: {' '.join(words)[:60]}{binary_restatement(kind)}")
         if kind not in _BOUNDS:
-            raise DataError(f"a kind of bound that is not known: {words[0][:20]!r}; known are {', '.join(_BOUNDS)}")
+            raise DataError(f"a kind of bound that is not known: {short_text(words[0][:20])}; known are {', '.join(_BOUNDS)}")
         sides = _BOUNDS[kind]
         if any(value is None for _, value in sides):
             if len(fields) not in (2, 3):
                 advice = _advice(words, 4)
-                raise DataError(f"a bound of the kind {kind} has a column and a number: {' '.join(words)[:60]!r}{advice}")
+                raise DataError(
+                    f"a bound of the kind {kind} has a column and a number: {short_text(' '.join(words)[:60])}{advice}"
+                )
             group, (name, word) = fields[0] if len(fields) == 3 else "", fields[-2:]
             limit = parse_number(word, "a bound", finite=False)
         else:
             if (len(fields) == 2 and fields[1] not in self.columns and is_number(fields[1])) or len(fields) == 3:  # unused
                 parse_number(fields.pop(), "a bound", finite=False)
             if len(fields) not in (1, 2):
-                raise DataError(f"a bound of the kind {kind} has a column: {' '.join(words)[:60]!r}{_advice(words, 3)}")
+                raise DataError(f"a bound of the kind {kind} has a column: {short_text(' '.join(words)[:60])}{_advice(words, 3)}")
             group, name, limit = fields[0] if len(fields) == 2 else "", fields[-1], np.nan
         if name not in self.columns:
             self.undeclared[name] = self.source.line
@@ -255,7 +259,7 @@ class _Reader:
     def read_products(self, words: list[str]) -> None:
         """Read a line of a quadratic part: one or two entries of a column."""
         if len(words) not in (3, 5):
-            raise DataError(f"an entry of a matrix has two columns and a number: {' '.join(words)[:60]!r}")
+            raise DataError(f"an entry of a matrix has two columns and a number: {short_text(' '.join(words)[:60])}")
         i = self._column(words[0])
         pairs = list(zip(words[1::2], words[2::2], strict=True))
         for name in (words[0], *(name for name, _ in pairs)):
@@ -265,7 +269,7 @@ class _Reader:
     def read_indicator(self, words: list[str]) -> None:
         """Read a line of INDICATORS: a row that holds where a binary variable is 0 or 1."""
         if len(words) != 4 or words[0].upper() != "IF" or parse_number(words[3]) not in (0.0, 1.0):
-            raise DataError(f"an indicator must be IF, a row, a binary variable and 0 or 1: {' '.join(words)[:60]!r}")
+            raise DataError(f"an indicator must be IF, a row, a binary variable and 0 or 1: {short_text(' '.join(words)[:60])}")
         i = self._row(words[1])
         if i in self.switches:
             raise DataError(f"a second indicator of the row {words[1]}")
@@ -286,19 +290,21 @@ class _Reader:
         """Return (set, name, number) for each pair of a line; the set's name may be left out and is then empty."""
         if not 2 <= len(words) <= 5:
             advice = _advice(words, 5)
-            raise DataError(f"a row and its number are needed, at most two of them a line: {' '.join(words)[:60]!r}{advice}")
+            raise DataError(
+                f"a row and its number are needed, at most two of them a line: {short_text(' '.join(words)[:60])}{advice}"
+            )
         first = len(words) % 2
         group = words[0] if first else ""
         return ((group, name, word) for name, word in zip(words[first::2], words[first + 1 :: 2], strict=True))
 
     def _row(self, name: str) -> int:
         if name not in self.rows:
-            raise DataError(f"the row {name!r} is not declared in ROWS")
+            raise DataError(f"the row {short_text(name)} is not declared in ROWS")
         return self.rows[name]
 
     def _column(self, name: str) -> int:
         if name not in self.columns:
-            raise DataError(f"the variable {name!r} is not in COLUMNS")
+            raise DataError(f"the variable {short_text(name)} is not in COLUMNS")
         return self.columns[name]
 
     # -- the program ------------------------------------------------------------------------------------------------
@@ -307,7 +313,7 @@ class _Reader:
         """Return the program of the sections that were read."""
         for name, line in self.undeclared.items():
             self.source.line = line
-            raise DataError(f"the variable {name!r} is not in COLUMNS")
+            raise DataError(f"the variable {short_text(name)} is not in COLUMNS")
         n, m = len(self.columns), len(self.rows)
         lower, upper = self._intervals()
         q, integer = np.zeros(n), np.zeros(n, dtype=bool)
@@ -445,7 +451,7 @@ def _read_program(source: InputFile) -> FlatProgram:
             raise DataError(f"a second section {section}")
         opened.add(section)
         if section not in _LINES:
-            description = _REFUSED.get(section, f"{raw.strip()[:60]!r}")
+            description = _REFUSED.get(section, f"{short_text(raw.strip()[:60])}")
             raise DataError(
                 f"{description} are not read" if section in _REFUSED else f"{description} is not read: the section is not known"
             )
@@ -485,8 +491,8 @@ def _refuse_two_splits(text: str) -> None:
         if words != fields and not _between(raw).strip() and _splits_at_blanks(section, fields):
             name = next(field for field in fields if len(field.split()) > 1)
             raise DataError(
-                f"the line {' '.join(words)[:60]!r} of {section} has two readings, since {name!r} may be one name: give names "
-                "without blanks"
+                f"the line {short_text(' '.join(words)[:60])} of {section} has two readings, since {short_text(name)} may be "
+                "one name: give names without blanks"
             )
 
 
@@ -536,7 +542,7 @@ def _between(raw: str) -> str:
 def _fixed(raw: str) -> list[str]:
     """Return the fields of a line in fixed columns, without empty ones."""
     if _between(raw).strip():
-        raise DataError(f"text between the fields of the fixed format: {raw.strip()[:60]!r}")
+        raise DataError(f"text between the fields of the fixed format: {short_text(raw.strip()[:60])}")
     fields = (raw[start:stop].strip() for start, stop in _FIELDS)
     return [field for field in fields if field]
 
@@ -557,6 +563,7 @@ class _MPS(FileFormat):
             cost += "_"
         lines = [
             f"* {form.name}; written by marginopt",
+            *comment_lines(form, "*"),
             f"NAME {plain_names([form.name])[0]}",
             "OBJSENSE",
             f"    {flat.sense[:3].upper()}",

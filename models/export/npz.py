@@ -61,6 +61,7 @@ class _Npz(FileFormat):
             quadratic=Quadratic(matrix=sp.csc_array(_unpack("P", data))) if "P.data" in data else None,
             r=layout.constant,
             maximise=layout.maximise,
+            class_names=layout.class_names,
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError, UnsupportedModelError
+from ...errors import InputError, UnsupportedModelError, short_text
 from ..arrays import FloatArray
 from ..program.bridges import RotatedBridge
 from ..program.form import Constraint, StandardForm
@@ -124,10 +124,12 @@ class _Line:
     def of(cls, model: ParametrisedModel, name: str) -> _Line:
         """Return the line through the form and the form at `_FACTOR` times the parameter's value."""
         if name not in model.parameters:
-            raise InputError(f"{model.name} has no parameter {name!r}; it has {', '.join(model.parameters)}", name=name)
+            raise InputError(f"{model.name} has no parameter {short_text(name)}; it has {', '.join(model.parameters)}", name=name)
         value = getattr(model, name)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 < float(value) < np.inf:
-            raise InputError(f"{name} must be a positive number to be a parameter of the problem; it is {value!r}", name=name)
+            raise InputError(
+                f"{name} must be a positive number to be a parameter of the problem; it is {short_text(value)}", name=name
+            )
         base, start = _Pieces.of(model.form), float(value)
         change = _pieces_at(model.replace(name, _FACTOR * start), base, name) - base
         P = change.parts[0]

@@ -17,14 +17,14 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ..arrays import FloatArray, IntArray, check_bytes
 from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ..program.form import Constraint, StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, InputFile, parse_number, signed_text
 from .file_programs import ConicProgram, StatedObjective, matrix_of_entries
-from .layout import Layout
+from .layout import Layout, comment_lines
 from .mosek_task import mosek_svec_order
 
 #: The format's names of cones.
@@ -49,7 +49,7 @@ class _PTF(FileFormat):
 
     def write(self, form: StandardForm, path: Path) -> None:
         x = [_quoted(name) for name in form.names()]
-        lines = [f"Task {_quoted(form.name)}", "    # written by marginopt", "Objective"]
+        lines = [f"Task {_quoted(form.name)}", "    # written by marginopt", *comment_lines(form, "    #"), "Objective"]
         objective = StatedObjective.of(form)
         terms = _expression(sp.csr_array(objective.q[None, :]), 0, objective.r, x)
         lines += [f"    {'Maximize' if objective.maximise else 'Minimize'} {terms}", "Constraints"]
@@ -161,7 +161,7 @@ class _Index:
         size = int(order[1])
         check_bytes(64 * svec_size(size), "the matrix variable that it declares")
         if name in self.matrices:
-            raise DataError(f"the matrix variable {name!r} is declared twice")
+            raise DataError(f"the matrix variable {short_text(name)} is declared twice")
         self.matrices[name] = (len(self.number), size)
         for low, high in zip(*svec_indices(size), strict=True):
             self.number[f"{name}[{high},{low}]"] = len(self.number)
@@ -169,15 +169,17 @@ class _Index:
     def _add_symmetric(self, text: str) -> None:
         match = _SYMMETRIC.fullmatch(text)
         if match is None or _ENTRY.sub("", match["entries"]).strip():
-            raise DataError(f"a symmetric matrix that is not understood: {text[:60]!r}")
+            raise DataError(f"a symmetric matrix that is not understood: {short_text(text[:60])}")
         name, order = _unquoted(match["name"]), int(match["order"])
         if name in self.symmetric:
-            raise DataError(f"the symmetric matrix {name!r} is stated twice")
+            raise DataError(f"the symmetric matrix {short_text(name)} is stated twice")
         entries = self.symmetric.setdefault(name, {})
         for i, j, value in _ENTRY.findall(match["entries"]):
             place = (int(i), int(j))
             if not place[1] <= place[0] < order or place in entries:
-                raise DataError(f"{name!r} has the entry ({i}, {j}) twice, above the diagonal or beyond its order {order}")
+                raise DataError(
+                    f"{short_text(name)} has the entry ({i}, {j}) twice, above the diagonal or beyond its order {order}"
+                )
             entries[place] = parse_number(value.strip(), "an entry")
 
     def row(self, text: str) -> tuple[dict[int, float], float]:
@@ -195,7 +197,7 @@ class _Index:
 
     def _column(self, name: str) -> int:
         if _unquoted(name) not in self.number:
-            raise DataError(f"{_unquoted(name)!r} is not among the file's variables")
+            raise DataError(f"{short_text(_unquoted(name))} is not among the file's variables")
         return self.number[_unquoted(name)]
 
     def _matrix(self, combination: str, name: str) -> Iterator[tuple[int, float]]:
@@ -204,7 +206,7 @@ class _Index:
         An entry off the diagonal counts twice.
         """
         if _unquoted(name) not in self.matrices:
-            raise DataError(f"{_unquoted(name)!r} is not among the file's matrix variables")
+            raise DataError(f"{short_text(_unquoted(name))} is not among the file's matrix variables")
         first, order = self.matrices[_unquoted(name)]
         for coefficient, term in _terms(combination):
             matrix = None if term is None or not term["name"] else self.symmetric.get(_unquoted(term["name"]))
@@ -232,7 +234,7 @@ def _terms(text: str) -> Iterator[tuple[float, re.Match[str] | None]]:
     while start < len(text):
         match = _TERM.match(text, start)
         if match is None:
-            raise DataError(f"an expression that is not understood: {text[start : start + 40]!r}")
+            raise DataError(f"an expression that is not understood: {short_text(text[start : start + 40])}")
         start = match.end()
         if match["sign"]:
             if value is not None:
@@ -240,7 +242,7 @@ def _terms(text: str) -> Iterator[tuple[float, re.Match[str] | None]]:
             sign, value = -1.0 if match["sign"] == "-" else 1.0, None
         elif match["number"]:
             if value is not None:
-                raise DataError(f"two numbers without a sign between them: {text[:start]!r}")
+                raise DataError(f"two numbers without a sign between them: {short_text(text[:start])}")
             value = float(match["number"])
         else:
             yield sign * (1.0 if value is None else value), match
@@ -287,7 +289,7 @@ def _program(source: InputFile) -> ConicProgram:
         elif head.split()[0] == "Task":
             source.take_name(_unquoted(head.removeprefix("Task").strip()))
         elif head.split()[0] not in ("Task", "Solutions", "SymmetricMatrixes"):
-            raise DataError(f"the section {head!r} is not read")
+            raise DataError(f"the section {short_text(head)} is not read")
     pieces += index.cones()
     return ConicProgram(q, r, tuple(pieces), lower, upper, integer, columns=tuple(index.number), maximise=maximise)
 
@@ -308,7 +310,7 @@ def _sections(lines: list[_Line]) -> Iterator[tuple[str, list[_Line]]]:
 def _head(line: str) -> tuple[str, str | None, str]:
     match = _HEAD.fullmatch(line)
     if match is None:
-        raise DataError(f"a line that is not understood: {line[:60]!r}")
+        raise DataError(f"a line that is not understood: {short_text(line[:60])}")
     return _unquoted(match["name"]), match["set"], match["rest"]
 
 
@@ -322,7 +324,7 @@ def _constraints(body: list[_Line], index: _Index, n: int, source: InputFile) ->
         source.line = head.number
         name, kind, fields = _head(head.text)
         if kind is None:
-            raise DataError(f"a constraint without its set: {head.text[:60]!r}")
+            raise DataError(f"a constraint without its set: {short_text(head.text[:60])}")
         domain = re.fullmatch(r"\s*([A-Z]+)\s*\(\s*(\d+)\s*\)\s*", kind)
         if domain is None:
             yield _interval_row(f"c{place}", name, kind, index.row(" ".join([fields, *_texts(others, source)])), n)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import ExportError, MissingPackageError
+from ...errors import ExportError, MissingPackageError, short_text
 from ..arrays import FloatArray
 from ..program.cones import Bilinear, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
@@ -75,7 +75,7 @@ def _component(model: Any, label: str, component: Any) -> Any:
     try:
         model.add_component(label, component)
     except (RuntimeError, ValueError) as error:
-        raise ExportError(f"Pyomo does not take {label!r} as a name: {error}", name=label) from error
+        raise ExportError(f"Pyomo does not take {short_text(label)} as a name: {error}", name=label) from error
     return component
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ..arrays import FloatArray, check_bytes
 from ..importing.quadratic_rows import with_plain_products
 from ..program.cones import Feature
@@ -125,7 +125,7 @@ class _Reader:
         self.source.take_name(" ".join(next(self.lines)))
         kind, sense = next(self.lines)[0].upper(), next(self.lines)[0].lower()
         if sense not in ("minimize", "maximize"):
-            raise DataError(f"an objective is to be minimised or maximised, not {sense!r}")
+            raise DataError(f"an objective is to be minimised or maximised, not {short_text(sense)}")
         if len(kind) != 3 or kind[0] not in "LDCQ" or kind[1] not in "CBMIG" or kind[2] not in "NBLDCQ":
             raise DataError(f"problems of the type {kind} are not known")
         n = self._whole()

@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ..arrays import FloatArray, check_bytes
 from ..program.cones import PSD, Cone, Feature, Nonnegative, Zero, svec_indices, svec_size
 from ..program.form import Block, Constraint, StandardForm
@@ -189,12 +189,12 @@ class _Reader:
     def _integer(self, text: str) -> None:
         if self._integers is None:
             if text.upper() != "*INTEGER":
-                raise DataError(f"the section {text[:40]!r} is not read: *INTEGER alone may stand behind the entries")
+                raise DataError(f"the section {short_text(text[:40])} is not read: *INTEGER alone may stand behind the entries")
             self._integers = []
             return
         word = text.removeprefix("*").strip()
         if not text.startswith("*") or not _WHOLE.fullmatch(word):
-            raise DataError(f"a variable's number behind * is needed in the section *INTEGER, not {text[:40]!r}")
+            raise DataError(f"a variable's number behind * is needed in the section *INTEGER, not {short_text(text[:40])}")
         self._integers.append(int(word))
 
     def head(self) -> tuple[FloatArray, list[int]]:
@@ -236,9 +236,9 @@ class _Reader:
         line = self._next(noun)
         words = line.words
         if not words or not _WHOLE.fullmatch(words[0]) or int(words[0]) < minimum:
-            raise DataError(f"{noun} is needed, not {line.text[:40]!r}")
+            raise DataError(f"{noun} is needed, not {short_text(line.text[:40])}")
         if len(words) > 1 and is_number(words[1]):
-            raise DataError(f"{noun} stands alone in its line: {line.text[:40]!r}")
+            raise DataError(f"{noun} stands alone in its line: {short_text(line.text[:40])}")
         return int(words[0])
 
     def _numbers(self, count: int, noun: str) -> list[str]:
@@ -249,7 +249,7 @@ class _Reader:
             stop = next((k for k, word in enumerate(line.words) if not is_number(word)), len(line.words))
             numbers += line.words[:stop]
             if len(numbers) > count or (stop < len(line.words) and len(numbers) < count):
-                raise DataError(f"{count} {noun} are needed: {line.text[:60]!r}")
+                raise DataError(f"{count} {noun} are needed: {short_text(line.text[:60])}")
         return numbers
 
     def entries(self, n: int, sizes: list[int]) -> Iterator[MatrixEntry]:
@@ -258,12 +258,12 @@ class _Reader:
         for line in self._lines:
             words = line.words
             if len(words) != 5 or not all(map(_WHOLE.fullmatch, words[:4])):
-                raise DataError(f"an entry is matrix, block, row, column and value, not {line.text[:60]!r}")
+                raise DataError(f"an entry is matrix, block, row, column and value, not {short_text(line.text[:60])}")
             (k, b, i, j), value = map(int, words[:4]), number_text(words[4])
             if not (0 <= k <= n and 1 <= b <= len(sizes) and 1 <= i <= abs(sizes[b - 1]) and 1 <= j <= abs(sizes[b - 1])):
-                raise DataError(f"no such matrix, block, row or column: {line.text[:60]!r}")
+                raise DataError(f"no such matrix, block, row or column: {short_text(line.text[:60])}")
             if sizes[b - 1] < 0 and i != j:
-                raise DataError(f"an entry off the diagonal of the diagonal block {b}: {line.text[:60]!r}")
+                raise DataError(f"an entry off the diagonal of the diagonal block {b}: {short_text(line.text[:60])}")
             place = (k, b, min(i, j), max(i, j))
             if place in places:
                 raise DataError(f"a second entry of matrix {k}, block {b}, row {place[2]}, column {place[3]}")
@@ -297,7 +297,7 @@ class _Reader:
 
 def _block_size(word: str) -> int:
     if not _WHOLE.fullmatch(word) or not int(word):
-        raise DataError(f"the size of a block is a whole number and not zero; it is {word!r}")
+        raise DataError(f"the size of a block is a whole number and not zero; it is {short_text(word)}")
     return int(word)
 
 

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ...errors import DataError, near_names
+from ...errors import DataError, near_names, short_text
 from ...files import READ_ERRORS, describe_read_error, read_bytes, read_text
 from ..arrays import FloatArray
 from ..program.cones import PSD, Nonnegative, Zero
@@ -124,7 +124,7 @@ def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
     matrices = MatrixVariables(form)
     unknown = [name for name in matrices.names if name not in tables.matrices]
     if unknown:
-        raise ValueError(f"the matrix variable {unknown[0]!r} is missing")
+        raise ValueError(f"the matrix variable {short_text(unknown[0])} is missing")
     content = [np.array(tables.matrices[name]).T for name in matrices.names]
     x = matrices.join(np.zeros(matrices.scalars.size), [primal for primal, _ in content])
     names = _spelling(form.names(), tables.values)
@@ -156,9 +156,9 @@ def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
     if missing and not tables.zeros and tables.values:
         raise ValueError(_missing_variables(missing, [name for name in tables.values if name not in set(names)]))
     if tables.values and not set(names) & tables.values.keys():
-        raise ValueError(f"no variable of the file, such as {next(iter(tables.values))!r}, is one of the form's")
+        raise ValueError(f"no variable of the file, such as {short_text(next(iter(tables.values)))}, is one of the form's")
     if strange := [name for name, value in tables.values.items() if not math.isfinite(value)]:
-        raise ValueError(f"the variable {strange[0]!r} is {tables.values[strange[0]]}")
+        raise ValueError(f"the variable {short_text(strange[0])} is {tables.values[strange[0]]}")
     x = np.array([tables.values.get(name, 0.0) for name in names]) if tables.values else None
     sign = _sense(form, x, tables.objective)
     reduced = None if tables.reduced is None else sign * np.array([tables.reduced.get(name, 0.0) for name in names])
@@ -251,7 +251,7 @@ def _state(values: dict[str, float], words: Sequence[str]) -> None:
     """Keep the value of a variable that a line states: a name, which may have blanks, and a number."""
     name, value = " ".join(words[:-1]), _value(words[-1])
     if values.setdefault(name, value) != value:
-        raise ValueError(f"the variable {name!r} is stated twice: {values[name]:g} and {value:g}")
+        raise ValueError(f"the variable {short_text(name)} is stated twice: {values[name]:g} and {value:g}")
 
 
 def _value(word: str) -> float:
@@ -360,14 +360,14 @@ def _cbc(lines: list[str]) -> _Tables:
         if not words:
             continue
         if len(words) < 4:
-            raise ValueError(f"a line of CBC has index, name, value and reduced cost, not {line.strip()[:60]!r}")
+            raise ValueError(f"a line of CBC has index, name, value and reduced cost, not {short_text(line.strip()[:60])}")
         index, *names, value, dual = words
         name = " ".join(names)
         if int(index) <= last:
             parts.append({})
         last = int(index)
         if name in parts[-1]:
-            raise ValueError(f"{name!r} is stated twice")
+            raise ValueError(f"{short_text(name)} is stated twice")
         parts[-1][name] = float(value), float(dual)
     if len(parts) > 2:
         raise ValueError("it has more than two tables, of rows and of variables")

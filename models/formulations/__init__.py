@@ -16,7 +16,7 @@ from inspect import isabstract
 
 from ... import extensions
 from ...display import Display, Displayable, Tabular, column_lines
-from ...errors import InputError, unknown_name
+from ...errors import InputError, short_text, unknown_name
 from ..model import Model
 from ..record import FormulationInfo
 
@@ -93,7 +93,9 @@ def built_in() -> tuple[FormulationInfo, ...]:
     records = [info for m in modules for info in getattr(importlib.import_module(m.name), "FORMULATIONS", ())]
     for labels in ([info.name for info in records], [info.key for info in records]):
         if len(set(labels)) < len(labels):
-            raise RuntimeError(f"two formulations are called {next(name for name in labels if labels.count(name) > 1)!r}")
+            raise RuntimeError(
+                f"two formulations are called {short_text(next(name for name in labels if labels.count(name) > 1))}"
+            )
     return tuple(sorted(records, key=lambda info: info.name))
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError, MarginoptWarning
+from ...errors import InputError, MarginoptWarning, short_text
 from ...rows import Rows
 from ..arrays import BoolArray, FloatArray, Points, as_points, in_memory, row_norms_squared, to_dense
 from ..kernels.feature_map import KernelCoordinates
@@ -52,7 +52,7 @@ def first_column_is_one(X: Points | Rows) -> bool:
 def check_intercept(intercept: object, X: Points | Rows) -> None:
     """Raise `InputError` for an intercept that is not "penalised" or "free", or a free one without a first column of ones."""
     if intercept not in ("penalised", "free"):
-        raise InputError(f"intercept must be 'penalised' or 'free'; it is {intercept!r}", name="intercept")
+        raise InputError(f"intercept must be 'penalised' or 'free'; it is {short_text(intercept)}", name="intercept")
     if intercept == "free" and not first_column_is_one(X):
         raise InputError(
             "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there",

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data_names import LABELS_OF_X
-from ...errors import InputError, UnsupportedModelError, count_text
+from ...errors import InputError, UnsupportedModelError, count_text, short_text
 from ..arrays import (
     FloatArray,
     IntArray,
@@ -359,7 +359,7 @@ class MaxMinSVM(Model):
         if self.parameter == "per-feature" and not isinstance(self.kernel, RBF | None):
             raise InputError(f"parameter='per-feature' is for the Gaussian kernel; the kernel is {self.kernel}", name="parameter")
         if not isinstance(self.parameter, str):
-            raise InputError(f"parameter must be a name; it is {self.parameter!r}", name="parameter")
+            raise InputError(f"parameter must be a name; it is {short_text(self.parameter)}", name="parameter")
         kernel_parameters = self._moved_kernel.parameters
         if self._plain not in kernel_parameters:
             names = [
@@ -369,7 +369,7 @@ class MaxMinSVM(Model):
             ]
             raise InputError(
                 f"parameter must be one of {', '.join(names) or 'none'}, which the {self._moved_kernel.name} kernel has; "
-                f"it is {self.parameter!r}",
+                f"it is {short_text(self.parameter)}",
                 name="parameter",
             )
         self._set_range()
@@ -420,7 +420,7 @@ class MaxMinSVM(Model):
         if grid.ndim != 1 or not inside or (allowed.positive and not grid[0] > 0.0) or self.parameter == "per-feature":
             raise InputError(
                 f"grid must hold values of {self._plain} from {allowed.lower:g} to {allowed.upper:g}, of one parameter for all "
-                f"features; it is {self.grid!r}"
+                f"features; it is {short_text(self.grid)}"
             )
         object.__setattr__(self, "grid", frozen(grid))
 

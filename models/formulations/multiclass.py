@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data_names import LABELS_OF_X
-from ...errors import InputError, count_text
+from ...errors import InputError, count_text, short_text
 from ..appraisal import Appraisal
 from ..arrays import FloatArray, IntArray, Points, as_classes, as_costs, as_points, as_vector, entry_count, row_norms_squared
 from ..explanation import PointExplanation, PointRow
@@ -281,7 +281,7 @@ class MulticlassSVM(Model):
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "loss", part_by_name(self.loss, CLASS_LOSSES, "loss of several classes"))
         if not isinstance(self.loss, ClassLoss):
-            raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}", name="loss")
+            raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {short_text(self.loss)}", name="loss")
         object.__setattr__(self, "y", as_classes(self.y, X.shape[0], smallest=1))
         object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight", zero=False))
         if self.kernel is None:

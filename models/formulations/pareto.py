@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError, count_text
+from ...errors import InputError, count_text, short_text
 from ..arrays import ZERO, FloatArray, as_array, as_positive, as_vector, frozen, nonzero_mask
 from ..explanation import PointExplanation, PointRow
 from ..kernels.gram import MatrixGram
@@ -39,7 +39,7 @@ def manifold_gradient(P: FloatArray, G: FloatArray, kind: GradientKind = "embedd
         return stiefel_gradient(P, G)
     if kind == "printed":
         return np.asarray(G @ (P.T @ P) - P @ (G.T @ P))
-    raise InputError(f"gradient must be 'embedded' or 'printed'; it is {kind!r}", name="gradient")
+    raise InputError(f"gradient must be 'embedded' or 'printed'; it is {short_text(kind)}", name="gradient")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data_names import LABELS_OF_X
-from ...errors import InputError, UnsupportedModelError, count_text
+from ...errors import InputError, UnsupportedModelError, count_text, short_text
 from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_share, as_vector, entry_count
 from ..digest import identity_rule
 from ..kernels.kernels import Kernel
@@ -243,7 +243,7 @@ def check_encoding(encoding: str, rows: str, gamma: object, free: bool, signed: 
     """
     check_encoding_name(encoding, ("strengthened",))
     if rows not in ("bigm", "cone"):
-        raise InputError(f"rows must be 'bigm' or 'cone'; it is {rows!r}", name="rows")
+        raise InputError(f"rows must be 'bigm' or 'cone'; it is {short_text(rows)}", name="rows")
     if (gamma is None) == (encoding == "strengthened"):
         raise InputError(
             "encoding='strengthened' and gamma go together: relaxations.strengthen(model) returns the model with both",

@@ -519,7 +519,7 @@ def _blocks(
         shape = tuple(variable.shape)
         shape = shape[:1] if len(shape) == 2 and shape[1] == 1 else shape
         label = unique_label(names.get(variable.id, f"{stem} variable {k}"), names_in_use)
-        block = replace(matrices.get(variable.id, Block("", shape)), label=label)
+        block = replace(matrices.get(variable.id, Block("", shape)), label=label, auxiliary=variable.id not in names)
         blocks.append(block if block.entries is None else replace(block, given_names=tuple(block.names())))
         places = np.arange(variable.size).reshape(shape, order="F").ravel(order="C")
         order.append(program.var_id_to_col[variable.id] + places)

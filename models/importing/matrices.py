@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ..arrays import BoolArray, FloatArray, as_array, as_vector
 from ..program.form import StandardForm
 from .rows import RowProgram, RowSource, side_values
@@ -343,7 +343,9 @@ def _pairs(bounds: Any) -> Any:
     try:
         listed = list(bounds)
     except TypeError:
-        raise InputError(f"bounds must be a pair, pairs or scipy.optimize.Bounds; got {bounds!r}", name="bounds") from None
+        raise InputError(
+            f"bounds must be a pair, pairs or scipy.optimize.Bounds; got {short_text(bounds)}", name="bounds"
+        ) from None
     return [listed] if len(listed) == 2 and not np.iterable(listed[0]) else listed
 
 

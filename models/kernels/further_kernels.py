@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ..arrays import FloatArray, Points, as_positive, as_share, to_dense
 from ..rounding import gamma as gamma_n
 from .kernels import DistanceKernel, Kernel, ParameterRange, RadialKernel, squared_distances
@@ -145,7 +145,7 @@ class Mixture(Kernel):
         for part in (self.first, self.second):
             if not isinstance(part, Kernel):
                 raise InputError(
-                    f"a mixture is of two kernels such as RBF(0.1) and RBF(1.0); one part is {part!r}", name="kernels"
+                    f"a mixture is of two kernels such as RBF(0.1) and RBF(1.0); one part is {short_text(part)}", name="kernels"
                 )
         object.__setattr__(self, "weight", as_share(self.weight, "weight", zero=True))
 

@@ -191,7 +191,9 @@ def _as_kernel_gamma(gamma: float | GammaRule) -> float | GammaRule:
 def _gamma_number(gamma: float | str) -> float:
     """Return γ as a number; raise `InputError` for the name of a rule, which `Kernel.fitted` replaces by a number."""
     if isinstance(gamma, str):
-        raise InputError(f"gamma={gamma!r} is a rule: call kernel.fitted(X) to turn it into a number on your data", name="gamma")
+        raise InputError(
+            f"gamma={short_text(gamma)} is a rule: call kernel.fitted(X) to turn it into a number on your data", name="gamma"
+        )
     return float(gamma)
 
 
@@ -270,7 +272,9 @@ class Kernel(ABC):
             The kernel has no such parameter, or it declares one without a derivative.
         """
         self.check_parameter(parameter)
-        raise InputError(f"{type(self).__name__} declares the parameter {parameter!r} and must define `derivative` for it")
+        raise InputError(
+            f"{type(self).__name__} declares the parameter {short_text(parameter)} and must define `derivative` for it"
+        )
 
     def parameter_value(self, parameter: str) -> float:
         """Return the value of a parameter."""
@@ -298,7 +302,8 @@ class Kernel(ABC):
         if parameter not in self.parameters:
             names = ", ".join(self.parameters) or "none"
             raise InputError(
-                f"the {self.name} kernel has no differentiable parameter {parameter!r}; it has: {names}", name="parameter"
+                f"the {self.name} kernel has no differentiable parameter {short_text(parameter)}; it has: {names}",
+                name="parameter",
             )
 
     @property

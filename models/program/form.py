@@ -25,13 +25,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...data_names import DataNames
 from ...display import Display, Displayable
 from ...drawing import Picture
-from ...errors import InputError, UnsupportedModelError, count_text, near_names, unknown_name
+from ...errors import InputError, UnsupportedModelError, count_text, near_names, short_text, unknown_name
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, frozen, to_dense
 from ..export_methods import ExportMethods
 from ..rounding import Rounded, dot
-from ..statement import latex_document, latex_numbers, latex_words, program_latex, program_text
+from ..statement import Line, latex_document, latex_numbers, latex_words, name_lines, program_latex, program_text
 from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec_indices, svec_size
 from .csr_rows import CSRRows
 from .form_text import is_small, matrix_lines, program_lines, summary_lines
@@ -64,6 +65,8 @@ class Block:
     entries : tuple of pairs of int, optional
         Row and column of each scalar variable in a matrix that they determine, such as a diagonal one. All further entries are
         zero, or mirror images with ``symmetric``.
+    auxiliary : bool
+        Whether another package added the variables to state the user's: prints have them last, and say so.
     """
 
     label: str
@@ -71,6 +74,7 @@ class Block:
     symmetric: bool = False
     given_names: tuple[str, ...] | None = None
     entries: tuple[tuple[int, int], ...] | None = field(default=None, metadata={"identity": _entries_identity})
+    auxiliary: bool = field(default=False, compare=False, metadata={"identity": False})
 
     def __post_init__(self) -> None:
         _check_names(self.label, self.given_names, self.size)
@@ -147,13 +151,17 @@ class Block:
         """
         value = np.asarray(value, dtype=np.float64)
         if value.shape != self.shape:
-            raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}", name=self.label)
+            raise InputError(
+                f"values[{short_text(self.label)}] must have shape {self.shape}; it has {value.shape}", name=self.label
+            )
         if self.entries is None:
             return svec(value) if self.symmetric else value.ravel()
         x = value[self.indices]
         if not np.allclose(self.unpack(x), value, rtol=1e-9, atol=1e-12, equal_nan=True):
             sort = "symmetric" if self.symmetric else f"zero but for {count_text(len(self.entries), 'entry', 'entries')}"
-            raise InputError(f"values[{self.label!r}] must be {sort}; it is {value.tolist()}", name=self.label)
+            raise InputError(
+                f"values[{short_text(self.label)}] must be {sort}; it is {short_text(value.tolist())}", name=self.label
+            )
         return np.asarray(x)
 
 
@@ -261,7 +269,7 @@ class NamedValues(dict[str, FloatArray]):
 
     def __missing__(self, name: str) -> FloatArray:
         if not self:
-            raise KeyError(f"there is no value of {name!r}: the result has none, its status says why")
+            raise KeyError(f"there is no value of {short_text(name)}: the result has none, its status says why")
         form_blocks: dict[str, Any] = {block.label: block for block in self._blocks()}
         blocks = [form_blocks.get(label) or Block(label, np.shape(value)) for label, value in self.items()]
         if entries := find_indexed_entries(blocks, name):
@@ -514,6 +522,8 @@ class StandardForm(Displayable, ExportMethods):
         P; zero where it is not given.
     maximise : bool
         The stated model maximises the negative of this objective.
+    class_names : tuple of str
+        Names of the classes of the model's data in the order of their codes, -1 before +1; empty without names.
 
     Attributes
     ----------
@@ -536,6 +546,7 @@ class StandardForm(Displayable, ExportMethods):
     quadratic: Quadratic | None = None
     r: float = 0.0
     maximise: bool = False
+    class_names: tuple[str, ...] = field(default=(), metadata={"identity": False})
     slices: Mapping[str, slice] = field(init=False, repr=False)
 
     @property
@@ -717,6 +728,11 @@ class StandardForm(Displayable, ExportMethods):
             total += self.quadratic.bytes
         return int(total)
 
+    @property
+    def name_lines(self) -> tuple[Line, ...]:
+        """Return the line that says which class has which code; no line without names."""
+        return name_lines(DataNames(classes=self.class_names), of_coefficients=False)
+
     def names(self) -> list[str]:
         """Return one name for each scalar variable, in the order of x."""
         return [name for block in self.blocks for name in block.names()]
@@ -742,7 +758,9 @@ class StandardForm(Displayable, ExportMethods):
         for c in self.constraints:
             if c.label == label:
                 return c
-        raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}", name=label)
+        raise InputError(
+            f"no constraint {short_text(label)}; there are {', '.join(c.label for c in self.constraints)}", name=label
+        )
 
     def block(self, label: str) -> Block:
         """Return the block of this label.
@@ -765,14 +783,13 @@ class StandardForm(Displayable, ExportMethods):
         for b in self.blocks:
             if b.label == label:
                 return b
-        raise InputError(f"no block {label!r}; there are {', '.join(b.label for b in self.blocks)}", name=label)
+        raise InputError(f"no block {short_text(label)}; there are {', '.join(b.label for b in self.blocks)}", name=label)
 
     def __str__(self) -> str:
         kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
         title = f"{self.name}: {count_text(self.n, 'variable')}, {count_text(self.rows, 'row')} ({kinds}; {self.bytes:,} bytes)"
-        if not is_small(self):
-            return "\n".join([title, *summary_lines(self)])
-        return "\n".join([title, *program_text(self._sense, *program_lines(self))])
+        body = program_text(self._sense, *program_lines(self)) if is_small(self) else summary_lines(self)
+        return "\n".join([title, *body, *(f"  note: {line.text}" for line in self.name_lines)])
 
     __repr__ = __str__
 
@@ -789,7 +806,7 @@ class StandardForm(Displayable, ExportMethods):
             A whole document that compiles as it is; else a display for one that loads amsmath and amssymb.
         """
         objective, rows = program_lines(self) if is_small(self) else matrix_lines(self)
-        body = latex_numbers(program_latex(self._sense, objective, rows))
+        body = latex_numbers(program_latex(self._sense, objective, (*rows, *self.name_lines)))
         return latex_document(f"{latex_words(self.name)}.", body) if standalone else body
 
     # -- values -------------------------------------------------------------------------------------------------
@@ -849,7 +866,7 @@ class StandardForm(Displayable, ExportMethods):
             values[label] = array = as_array(value, f"{noun}[{label!r}]")
             shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
             if odd or array.shape != shape:
-                expectation = f"{noun}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
+                expectation = f"{noun}[{short_text(label)}] must hold {math.prod(shape)} finite numbers, shape {shape}"
                 raise InputError(f"{expectation}; it has shape {array.shape}{odd}", name=noun)
         return values
 
@@ -863,9 +880,9 @@ class StandardForm(Displayable, ExportMethods):
             missing = [name for name in names if name not in unread]
             if missing and not partial:
                 needed = f"give all {block.size} of {block.label}; {len(missing)} missing"
-                raise InputError(f"{noun}: {missing[0]!r} has no value: {needed}", name=missing[0])
+                raise InputError(f"{noun}: {short_text(missing[0])} has no value: {needed}", name=missing[0])
             chosen = [name for name in names if name in unread]
-            entries = np.array([float(as_array(unread.pop(name), f"{noun}[{name!r}]")) for name in chosen])
+            entries = np.array([float(as_array(unread.pop(name), f"{noun}[{short_text(name)}]")) for name in chosen])
             if not np.isfinite(entries).all():
                 raise InputError(f"{noun} must be finite; {chosen[int(np.argmin(np.isfinite(entries)))]} is not", name=noun)
             packed = np.full(block.size, np.nan)
@@ -880,7 +897,9 @@ class StandardForm(Displayable, ExportMethods):
         labels = [block.label for block in self.blocks]
         suggestions = near_names(str(name), [*labels, *(entry for block in self.blocks for entry in block.names())])
         hint = f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""
-        message = f"{noun}: the form has no block {name!r}; it has {', '.join(labels)}, and no variable of that name{hint}"
+        message = (
+            f"{noun}: the form has no block {short_text(name)}; it has {', '.join(labels)}, and no variable of that name{hint}"
+        )
         return InputError(message, name=str(name), allowed=labels)
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:

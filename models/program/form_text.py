@@ -35,6 +35,8 @@ _VARIABLES, _ROWS, _ENTRIES = 24, 24, 72
 _LISTED_NAMES = 12
 #: Most kinds of variables (type and pair of bounds) of one block that a summary lists apart.
 _LISTED_KINDS = 6
+#: The mark of variables that are not the user's.
+_AUXILIARY = "auxiliary"
 #: Endings of the names of a two-sided row's second side, in forms of other packages and of files.
 _SECOND_SIDES = (" upper", " (other side)")
 #: Senses of a row times -1, senses in LaTeX, and cones in LaTeX.
@@ -85,7 +87,7 @@ def matrix_lines(form: StandardForm) -> tuple[Line, tuple[Line, ...]]:
 
 def summary_lines(form: StandardForm) -> list[str]:
     """Return one line for each block of variables and each constraint: shape, type and bounds; rows, cone and non-zeros."""
-    lines = [line for block in form.blocks for line in _block_lines(form, block)]
+    lines = [line for block in _own_first(form) for line in _block_lines(form, block)]
     lines += [
         f"  {c.label:<12} {count_text(c.rows, 'row', spec='>6')} in {c.cone}, "
         f"{count_text(c.F.nnz, 'non-zero')}{_listed_names(c.given_names)}"
@@ -251,20 +253,29 @@ def _labelled(line: Line, name: str) -> Line:
 
 
 def _domain_lines(form: StandardForm, scale: FloatArray, symbols: Sequence[Line]) -> Iterator[Line]:
-    """Yield bounds and integrality: the variables of one domain together, a block by its label where it has one domain."""
-    groups: dict[tuple[float, float, bool], list[Line]] = {}
+    """Yield bounds and integrality: the variables of one domain together, a block by its label where it has one domain.
+
+    Auxiliary variables are apart, behind the others.
+    """
+    groups: dict[tuple[bool, float, float, bool], list[Line]] = {}
     lower, upper = form.lower / scale, form.upper / scale
     domains = list(zip(lower.tolist(), upper.tolist(), form.integer.tolist(), strict=True))
-    for block in form.blocks:
+    for block in _own_first(form):
         part = form.slices[block.label]
         uniform = block.size > 1 and block.given_names is None and len(set(domains[part])) == 1
         members = (
             [(part.start, Line(block.label, latex_symbol(block.label)))] if uniform else enumerate(symbols[part], part.start)
         )
         for place, symbol in members:
-            groups.setdefault(domains[place], []).append(symbol)
-    for (low, high, integer), variables in groups.items():
-        yield _domain_line(low, high, integer, _joined(variables))
+            groups.setdefault((block.auxiliary, *domains[place]), []).append(symbol)
+    for (auxiliary, low, high, integer), variables in groups.items():
+        line = _domain_line(low, high, integer, _joined(variables))
+        yield Line(f"{line.text}  ({_AUXILIARY})", rf"{line.latex}\quad\text{{({_AUXILIARY})}}") if auxiliary else line
+
+
+def _own_first(form: StandardForm) -> list[Block]:
+    """Return the blocks of the user's variables, then the auxiliary ones."""
+    return sorted(form.blocks, key=lambda block: block.auxiliary)
 
 
 def _domain_line(low: float, high: float, integer: bool, variables: Line) -> Line:
@@ -412,7 +423,8 @@ def _block_lines(form: StandardForm, block: Block) -> list[str]:
     """
     part, names = form.slices[block.label], block.given_names
     if names is None:
-        return [f"  {block.label:<12} {block.shape!s:<12} {_domain(form, part, block.symmetric)}"]
+        mark = f", {_AUXILIARY}" if block.auxiliary else ""
+        return [f"  {block.label:<12} {block.shape!s:<12} {_domain(form, part, block.symmetric)}{mark}"]
     if block.size <= _LISTED_NAMES:
         return [f"  {name:<12} {_domain(form, slice(k, k + 1))}" for k, name in enumerate(names, part.start)]
     columns = np.column_stack([form.integer[part], form.lower[part], form.upper[part]])

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError, count_text
+from ...errors import InputError, count_text, short_text
 from ...models.arrays import FloatArray, as_positive, as_vector
 from ...models.formulations.hinge import HingeSVM
 from ...models.formulations.zero_one import ZeroOneSVM
@@ -53,7 +53,9 @@ class BigMReduction(Reduction[T]):
         super().__post_init__()
         is_source = isinstance(self.big_m, str) and self.big_m in ("zero", "incumbent", "stated")
         if not (is_source or (isinstance(self.big_m, int | float) and 0.0 < self.big_m < np.inf)):
-            raise InputError(f"big_m must be 'zero', 'incumbent', 'stated' or a number > 0; it is {self.big_m!r}", name="big_m")
+            raise InputError(
+                f"big_m must be 'zero', 'incumbent', 'stated' or a number > 0; it is {short_text(self.big_m)}", name="big_m"
+            )
         object.__setattr__(self, "factor", as_positive(self.factor, "factor"))
 
     @property

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError, count_text
+from ...errors import InputError, count_text, short_text
 from ...models.arrays import FloatArray, as_integer, as_vector
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.model import Model
@@ -154,11 +154,11 @@ class Lagrangian(Reduction[Any]):
         if self.prices is not None:
             prices = as_vector(self.prices, np.size(self.prices), "prices")
             if self.rows == _BUDGET and not (prices.size == 1 and prices[0] > 0.0):
-                raise InputError(f"the price of a budget is one number > 0; it is {self.prices!r}", name="prices")
+                raise InputError(f"the price of a budget is one number > 0; it is {short_text(self.prices)}", name="prices")
             price_tuple = tuple(prices.tolist())
             object.__setattr__(self, "prices", price_tuple[0] if np.ndim(self.prices) == 0 else price_tuple)
         if not isinstance(self.rows, str):
-            raise InputError(f"rows must be the label of a constraint; it is {self.rows!r}", name="rows")
+            raise InputError(f"rows must be the label of a constraint; it is {short_text(self.rows)}", name="rows")
         object.__setattr__(self, "rounds", as_integer(self.rounds, "rounds", 1))
 
     @property

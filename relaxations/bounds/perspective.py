@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError, count_text
+from ...errors import InputError, count_text, short_text
 from ...models.arrays import FloatArray, as_vector
 from ...models.conic_bound import repair_gamma
 from ...models.formulations.features import dense_signed_rows
@@ -160,7 +160,7 @@ class Perspective(CertifiedConvexification[PerspectiveRelaxation]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.gamma, str) and self.gamma not in ("uniform", "stated"):
-            raise InputError(f"gamma must be 'uniform', 'stated' or n numbers; it is {self.gamma!r}", name="gamma")
+            raise InputError(f"gamma must be 'uniform', 'stated' or n numbers; it is {short_text(self.gamma)}", name="gamma")
         _ = self._rows  # raises for an unknown source
 
     @property

@@ -41,7 +41,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...models.arrays import FloatArray, as_positive
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.ramp import RampSVM
@@ -87,7 +87,7 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if as_positive(self.tau, "tau") >= 1.0:
-            raise InputError(f"tau must be between 0 and 1; it is {self.tau!r}", name="tau")
+            raise InputError(f"tau must be between 0 and 1; it is {short_text(self.tau)}", name="tau")
 
     @property
     def name(self) -> str:

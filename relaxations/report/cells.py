@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, get_args, get_origin, get_
 
 import numpy as np
 
-from ...errors import DataError
+from ...errors import DataError, short_text
 from ...solvers.certification.result import BoundKind
 from ...solvers.records import Status
 
@@ -390,7 +390,7 @@ def _trace_point(point: Any) -> TracePoint:
     try:
         seconds, incumbent, bound = point
     except (TypeError, ValueError) as error:
-        raise DataError(f"a trace of a stored report holds (seconds, incumbent, bound); found {point!r}") from error
+        raise DataError(f"a trace of a stored report holds (seconds, incumbent, bound); found {short_text(point)}") from error
     return seconds, incumbent, bound
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from ...display import sanitise
 from ...drawing import Picture
-from ...errors import DataError, InputError
+from ...errors import DataError, InputError, short_text
 from ...files import READ_ERRORS, describe_read_error, parse_json, read_text, replace_control_characters
 from ...models.arrays import FloatArray
 from ...models.statement import typeset
@@ -245,7 +245,7 @@ def read_json(path: Path) -> ReportData:
 
 def _report(stored: Any) -> ReportData:
     if not isinstance(stored, dict) or stored.get("format") != _JSON_NAME:
-        raise DataError(f"it is not a stored gap report: its format is not {_JSON_NAME!r}")
+        raise DataError(f"it is not a stored gap report: its format is not {short_text(_JSON_NAME)}")
     layout = stored.get("format_version")
     if layout not in (_WITHOUT_DIGEST, FORMAT_VERSION):
         raise DataError(f"it has layout {layout}; this version reads {_WITHOUT_DIGEST} and {FORMAT_VERSION}")
@@ -292,7 +292,7 @@ def render_csv(report: ReportData, table: str = "rows") -> str:
         "kappas": (KAPPA_COLUMNS, report.kappas),
     }
     if table not in tables:
-        raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}", name="table")
+        raise InputError(f"table must be one of {', '.join(tables)}; it is {short_text(table)}", name="table")
     columns, rows = tables[table]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from ...errors import DataError, InputError, UnsupportedModelError, count_text
+from ...errors import DataError, InputError, UnsupportedModelError, count_text, short_text
 from ...instances.naming import InstanceName
 from ...models.arrays import FloatArray, as_array, as_positive
 from ...models.formulations.zero_one import Encoding
@@ -79,7 +79,7 @@ def split_instances_and_models(
     names = [*(data.name for data in instances), *(model.name for model in models)]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated or not names:
-        fault = f"{repeated[0]!r} is the name of {names.count(repeated[0])}" if repeated else "it is empty"
+        fault = f"{short_text(repeated[0])} is the name of {names.count(repeated[0])}" if repeated else "it is empty"
         raise InputError(
             f"instances must be a non-empty list of instances with different names, or of models: {fault}; a mapping "
             "{name: instance or model} gives names, {name: [replicates]} one to a family",
@@ -136,7 +136,9 @@ def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[Solv
     for item in specs:
         for option, advice in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
             if option in item.native_options:
-                raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {advice}", name=option)
+                raise InputError(
+                    f"{item.label}: the report itself sets {short_text(option)} of its exact solvers; {advice}", name=option
+                )
     return specs
 
 
@@ -147,8 +149,8 @@ def parse_limits(base: Options | None, overrides: Mapping[str, Any]) -> Options:
         name = next(iter(options.native))
         allowed = COMMON_OPTIONS - {"start", "callback", "progress", "verbose", "iteration_limit"}
         raise InputError(
-            f"a report has no option {name!r}{near_misses(name, allowed)}; a solver's own goes with the solver: "
-            f"exact=('scip', {{{name!r}: ...}})",
+            f"a report has no option {short_text(name)}{near_misses(name, allowed)}; a solver's own goes with the solver: "
+            f"exact=('scip', {{{short_text(name)}: ...}})",
             name=name,
         )
     for name in ("start", "callback"):
@@ -172,7 +174,7 @@ def parse_lams(lams: float | str | Sequence[float]) -> tuple[float, ...]:
     """Return the values of λ in the given order; an empty tuple for "auto"."""
     if isinstance(lams, str):
         if lams != "auto":
-            raise InputError(f"lam must be a number > 0, a list of them, or 'auto'; it is {lams!r}", name="lam")
+            raise InputError(f"lam must be a number > 0, a list of them, or 'auto'; it is {short_text(lams)}", name="lam")
         return ()
     values = np.atleast_1d(as_array(lams, "lam"))
     if values.ndim != 1 or not values.size:
@@ -198,7 +200,8 @@ def parse_held_out(
     if not isinstance(held_out, Mapping):
         if models:
             raise InputError(
-                f"{models[0].name} has its points already: give held_out={{{models[0].name!r}: instance}} in place of a part",
+                f"{models[0].name} has its points already: give held_out={{{short_text(models[0].name)}: instance}} "
+                "in place of a part",
                 name="held_out",
             )
         parts = [ReportInstance.training_part(data, held_out, seed) for data in instances]
@@ -213,7 +216,8 @@ def parse_held_out(
     for name, data in held_out.items():
         if name not in columns or not isinstance(data, InstanceData):
             raise InputError(
-                f"held_out maps names of problems ({', '.join(columns)}) to instances; got {name!r}: {type(data).__name__}",
+                f"held_out maps names of problems ({', '.join(columns)}) to instances; "
+                f"got {short_text(name)}: {type(data).__name__}",
                 name="held_out",
             )
         if columns[name] not in (None, data.X.shape[1]):
@@ -237,14 +241,14 @@ def parse_kappas(kappa: float | Sequence[float] | None) -> tuple[float, ...]:
     """Return the values of κ in ascending order, each once; `InputError` for one outside [0, 1]."""
     values = np.atleast_1d(as_array([] if kappa is None else kappa, "kappa"))
     if values.ndim != 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
-        raise InputError(f"kappa must be parts of the points in [0, 1]; they are {values.tolist()}", name="kappa")
+        raise InputError(f"kappa must be parts of the points in [0, 1]; they are {short_text(values.tolist())}", name="kappa")
     return tuple(np.unique(values).tolist())
 
 
 def parse_seeds(seed_list: Sequence[int] | None, options: Options) -> tuple[int, ...]:
     """Return the seeds of exact solves, by default that of the options; `InputError` for repeated or negative ones."""
     if seed_list is not None and not isinstance(seed_list, Iterable):
-        raise InputError(f"seeds must be a list of integers; it is {seed_list!r}", name="seeds")
+        raise InputError(f"seeds must be a list of integers; it is {short_text(seed_list)}", name="seeds")
     seeds = [options.seed] if seed_list is None else list(seed_list)
     if not seeds or len(set(seeds)) != len(seeds):
         raise InputError(f"seeds must be different integers ≥ 0, one at least; they are {seeds}", name="seeds")
@@ -274,7 +278,7 @@ def parse_big_m(value: str | float) -> BigM:
         return BigM(source, factor=1.0 if match[1] is None else float(match[1]))
     except ValueError as error:
         raise InputError(
-            f"big_m must be 'incumbent', 'zero', '100x zero' or a number > 0; it is {value!r}", name="big_m"
+            f"big_m must be 'incumbent', 'zero', '100x zero' or a number > 0; it is {short_text(value)}", name="big_m"
         ) from error
 
 

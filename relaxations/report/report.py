@@ -15,7 +15,7 @@ import numpy as np
 
 from ...display import data_frame
 from ...drawing import Picture
-from ...errors import InputError, count_text
+from ...errors import InputError, count_text, short_text
 from ...files import write_texts
 from ...models.model import Model
 from ...models.program.form import StandardForm
@@ -123,7 +123,7 @@ class GapReport(ReportData):
         """
         tables = {t.name: t for t in self.document.tables}
         if table not in tables:
-            raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}", name="table")
+            raise InputError(f"table must be one of {', '.join(tables)}; it is {short_text(table)}", name="table")
         chosen_table = tables[table]
         return data_frame([{k: v for c in chosen_table.columns for k, v in c.values(row).items()} for row in chosen_table.rows])
 

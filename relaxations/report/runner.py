@@ -27,7 +27,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...errors import DataError, InputError, count_text
+from ...errors import DataError, InputError, count_text, short_text
 from ...files import READ_ERRORS, describe_read_error
 from ...models.digest import identity
 from ...models.kernels.threads import blas_controller
@@ -185,7 +185,7 @@ class Progress:
 
     def __init__(self, enabled: bool, limit: float) -> None:
         if not isinstance(enabled, bool | np.bool_):
-            raise InputError(f"progress must be True or False; it is {enabled!r}", name="progress")
+            raise InputError(f"progress must be True or False; it is {short_text(enabled)}", name="progress")
         self.enabled, self.limit, self.begin = bool(enabled), limit, time.perf_counter()
         self.jobs = 1
         self._line = StatusLine()

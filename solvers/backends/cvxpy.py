@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError, SolverError
+from ...errors import InputError, SolverError, short_text
 from ...models.arrays import FloatArray
 from ...models.export.cvxpy_problem import labelled_values, multipliers, to_cvxpy
 from ...models.importing.cvxpy import with_stated_bounds
@@ -230,7 +230,9 @@ class CvxpySolver(Backend):
                 if options.native:
                     names = known_options(self.native_name)
                     hints = "".join(near_misses(option, names) for option in options.native if option not in names)
-                    message = f"cvxpy's {self.native_name} does not take the options {dict(options.native)!r}: {error}{hints}"
+                    message = (
+                        f"cvxpy's {self.native_name} does not take the options {short_text(dict(options.native))}: {error}{hints}"
+                    )
                     raise InputError(message, name="options") from error
                 raise SolverError(f"cvxpy's {self.native_name} refuses the problem: {error}", solver=self.info.name) from error
 

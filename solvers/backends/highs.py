@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError, SolverError
+from ...errors import InputError, SolverError, short_text
 from ...models.arrays import FloatArray
 from ...models.export.highs_model import change_highs, to_highs
 from ...models.program.cones import Feature
@@ -351,9 +351,9 @@ class Highs(Backend):
             try:
                 return_code = highs.setOptionValue(name, value)
             except TypeError as error:
-                raise InputError(f"highs does not take {name} = {value!r}: the type is wrong", name=name) from error
+                raise InputError(f"highs does not take {name} = {short_text(value)}: the type is wrong", name=name) from error
             if return_code == highspy.HighsStatus.kError:
-                raise InputError(f"highs does not take {name} = {value!r}: wrong type or outside its range", name=name)
+                raise InputError(f"highs does not take {name} = {short_text(value)}: wrong type or outside its range", name=name)
 
 
 def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError, LicenceError, SolverError
+from ...errors import InputError, LicenceError, SolverError, short_text
 from ...models.arrays import FloatArray, IntArray
 from ...models.export.mosek_task import MatrixVariables, change_mosek, mosek_row_order, to_mosek, updatable_parts
 from ...models.program.cones import Feature, Nonnegative, Zero
@@ -179,7 +179,9 @@ class Mosek(Backend):
             try:
                 task.putparam(name, str(value))
             except mosek.Error as error:
-                raise InputError(f"mosek does not take {name} = {value!r}: {error.msg or error.errno}", name=name) from error
+                raise InputError(
+                    f"mosek does not take {name} = {short_text(value)}: {error.msg or error.errno}", name=name
+                ) from error
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError, SolverError
+from ...errors import InputError, SolverError, short_text
 from ...models.program.cones import Feature
 from ...models.program.form import LinearArrays, StandardForm
 from ..interface.backend import Backend, dense_block_order
@@ -113,10 +113,12 @@ class Osqp(Backend):
         try:
             solver.setup(P=arrays.upper_P, q=arrays.q, A=arrays.A, l=arrays.lower, u=arrays.upper, **settings)
         except (TypeError, ValueError, AssertionError) as error:
-            raise InputError(f"osqp does not take the options {dict(options.native)!r}: {error}", name="options") from error
+            raise InputError(
+                f"osqp does not take the options {short_text(dict(options.native))}: {error}", name="options"
+            ) from error
         except osqp.OSQPException as error:
             raise SolverError(
-                f"osqp refuses the problem or its options {dict(options.native)!r}: error {error}", solver="osqp"
+                f"osqp refuses the problem or its options {short_text(dict(options.native))}: error {error}", solver="osqp"
             ) from error
         return solver
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError, SolverError
+from ...errors import InputError, SolverError, short_text
 from ...models.arrays import FloatArray
 from ...models.export.cone_rows import quadratic_cones
 from ...models.export.pyomo_model import pyomo_indices, to_pyomo
@@ -197,7 +197,7 @@ class PyomoSolver(Backend):
 
     def _refused(self, options: Options, reason: object) -> InputError:
         """Return the error for native options that the executable or Pyomo does not take."""
-        message = f"{self.info.name} does not take the options {dict(options.native)!r}: {reason}"
+        message = f"{self.info.name} does not take the options {short_text(dict(options.native))}: {reason}"
         return InputError(message, name=", ".join(options.native))
 
     @contextmanager

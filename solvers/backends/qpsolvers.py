@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...models.arrays import FloatArray
 from ...models.deadline import cholesky
 from ...models.model import Model
@@ -137,9 +137,9 @@ def _refusal_error(name: str, native: Mapping[str, Any], error: Exception) -> In
         o for o in native if o not in names and _trial_answer(name, np.eye(2), np.zeros(2), 2.0, **{o: native[o]}) is None
     ]
     hint = f" (it has {', '.join(sorted(documented_options(name)))})"
-    hints = "".join(f"; it has no option {option!r}{near_misses(option, names) or hint}" for option in strangers)
+    hints = "".join(f"; it has no option {short_text(option)}{near_misses(option, names) or hint}" for option in strangers)
     return InputError(
-        f"{name} does not take the options {dict(native)!r}: {first_line}{hints}",
+        f"{name} does not take the options {short_text(dict(native))}: {first_line}{hints}",
         name=next(iter(strangers), "options"),
         allowed=sorted(names),
     )

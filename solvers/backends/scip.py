@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...errors import ExportError, InputError, MissingPackageError, SolverError
+from ...errors import ExportError, InputError, MissingPackageError, SolverError, short_text
 from ...models.arrays import FloatArray, IntArray
 from ...models.deadline import check_deadline
 from ...models.export.cone_rows import (
@@ -203,11 +203,11 @@ def _with_separator(model: Model, options: Options) -> Options:
     if name is None or isinstance(name, ConflictCuts):
         return options
     if name != _CONFLICTS:
-        raise InputError(f"cuts takes {_CONFLICTS!r}; it is {name!r}", name="cuts")
+        raise InputError(f"cuts takes {short_text(_CONFLICTS)}; it is {short_text(name)}", name="cuts")
     problem = model.view(ZeroOneProblem)
     if problem is None:
         raise InputError(
-            f"cuts={name!r} needs a 0-1 loss with ||w||² (ZeroOneSVM with λ, or Margin with 'zero-one' and 'l2'); "
+            f"cuts={short_text(name)} needs a 0-1 loss with ||w||² (ZeroOneSVM with λ, or Margin with 'zero-one' and 'l2'); "
             f"{model.name} is not one",
             name="cuts",
         )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError, SolverError
+from ...errors import InputError, SolverError, short_text
 from ...models.arrays import FloatArray, IntArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero, svec_size
 from ...models.program.exponential_cones import Exponential, Power
@@ -142,7 +142,9 @@ class Scs(Backend):
             return run_with_timeout(call, options, begin, catches_interrupts=True)
         except (TypeError, ValueError, KeyError) as error:
             if options.native:
-                raise InputError(f"scs does not take the options {dict(options.native)!r}: {error}", name="options") from error
+                raise InputError(
+                    f"scs does not take the options {short_text(dict(options.native))}: {error}", name="options"
+                ) from error
             raise SolverError(f"scs refuses the problem: {error}", solver="scs") from error
 
 

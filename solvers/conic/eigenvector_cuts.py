@@ -26,7 +26,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError, count_text
+from ...errors import InputError, count_text, short_text
 from ...models.arrays import FloatArray
 from ...models.model import BareForm, Model
 from ...models.program.cones import PSD, Feature, Nonnegative, smat, svec
@@ -79,7 +79,9 @@ class EigenvectorCuts(Backend):
 
         solver = get_solver(self.master) if isinstance(self.master, str) else self.master
         if not isinstance(solver, Backend):
-            raise InputError(f"master must be a solver of forms, or the name of one; it is {self.master!r}", name="master")
+            raise InputError(
+                f"master must be a solver of forms, or the name of one; it is {short_text(self.master)}", name="master"
+            )
         return solver
 
     def obstacle(self, model: Model) -> str | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...files import check_target
 from ...models.digest import fingerprint
 from ...models.model import Model
@@ -65,7 +65,7 @@ def check_path(name: str, value: object, content: str) -> None:
     if value is None:
         return
     if not isinstance(value, str | os.PathLike):
-        raise InputError(f"{name} must be the path of {content} to be written; it is {value!r}", name=name)
+        raise InputError(f"{name} must be the path of {content} to be written; it is {short_text(value)}", name=name)
     check_target(value, content)
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...errors import InputError, MarginoptWarning, near_names
+from ...errors import InputError, MarginoptWarning, near_names, short_text
 from ...models.arrays import FloatArray, IntArray
 from ...models.program.form import StandardForm
 from ..records import COMMON_OPTIONS, Options
@@ -56,7 +56,9 @@ def check_native(solver: str, native: Mapping[str, Any], names_known: Iterable[s
             known_options = (
                 f"; it has {', '.join(names[:12])}" + (", ..." if len(names) > 12 else "") if names else "; it has none"
             )
-            message = f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON_OPTIONS]) or known_options}"
+            message = (
+                f"{solver} has no option {short_text(option)}{near_misses(option, [*names, *COMMON_OPTIONS]) or known_options}"
+            )
             raise InputError(message, name=option, allowed=names)
 
 
@@ -125,7 +127,7 @@ def set_native_options(
         try:
             assign(name, value)
         except (TypeError, ValueError, OverflowError, KeyError, refusal) as error:
-            raise InputError(f"{solver} does not take {name} = {value!r}: {error}", name=name) from error
+            raise InputError(f"{solver} does not take {name} = {short_text(value)}: {error}", name=name) from error
 
 
 def set_block_option(form: StandardForm, options: Options, name: str, assign: Callable[[slice, FloatArray], None]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 
 #: Classes of the values that a parameter of a plain type takes, and the words for it.
 _PLAIN: Mapping[Any, tuple[type[Any], str]] = {
@@ -63,4 +63,4 @@ def check_plain(option: str, value: Any, annotation: Any) -> None:
     if not any(isinstance(value, classes) for classes, _ in plain):
         words = [*map(repr, literals), *(word for _, word in plain)]
         listed = f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
-        raise InputError(f"{option} must be {listed}; it is {value!r}", name=option, allowed=literals)
+        raise InputError(f"{option} must be {listed}; it is {short_text(value)}", name=option, allowed=literals)

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError, count_text
+from ...errors import InputError, count_text, short_text
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
@@ -378,7 +378,10 @@ class SolverInfo:
             listed = isinstance(values, Iterable) and not isinstance(values, str)
             wrong = [one for one in values if not isinstance(one, kind)] if listed else [values]
             if wrong:
-                raise InputError(f"{name} of the solver {self.name!r} must be a set of {noun}; it has {wrong[0]!r}", name=name)
+                raise InputError(
+                    f"{name} of the solver {short_text(self.name)} must be a set of {noun}; it has {short_text(wrong[0])}",
+                    name=name,
+                )
             object.__setattr__(self, name, container(values))
 
     def missing_view_reason(self, model: Model) -> str | None:

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...models.arrays import FloatArray, as_integer, as_positive
 from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
@@ -173,7 +173,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         for name in ("gamma", "eta"):
             as_positive(getattr(self, name), name, zero=True, infinite=True)
         if not as_positive(self.weight, "weight") <= 1:
-            raise InputError(f"weight must lie in (0, 1]; it is {self.weight!r}", name="weight")
+            raise InputError(f"weight must lie in (0, 1]; it is {short_text(self.weight)}", name="weight")
         as_positive(self.inner_tol, "inner_tol")
         as_integer(self.sweeps, "sweeps", 1)
 

@@ -627,7 +627,7 @@ def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousE
         return DaskExecutor(cluster, jobs)
     raise InputError(
         "cluster must be a distributed.Client, the address of a Dask scheduler ('tcp://host:8786'), or 'ray' for the Ray cluster "
-        f"that this session is connected to; it is {cluster!r}",
+        f"that this session is connected to; it is {short_text(cluster)}",
         name="cluster",
     )
 
@@ -635,7 +635,7 @@ def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousE
 def _dask(address: str, jobs: int | None) -> AsynchronousExecutor:
     if "://" not in address:
         raise InputError(
-            f"cluster: the address of a Dask scheduler looks like 'tcp://host:8786'; it is {address!r}", name="cluster"
+            f"cluster: the address of a Dask scheduler looks like 'tcp://host:8786'; it is {short_text(address)}", name="cluster"
         )
     try:
         from distributed import Client

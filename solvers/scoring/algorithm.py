@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...models.arrays import IntArray, as_integer
 from ...models.formulations.margin.problems import ScoringProblem
 from ...models.rounding import round_down
@@ -138,7 +138,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         super().__post_init__()
         if self.branching not in ("auto", "supports", "signs", "pairs"):
             raise InputError(
-                f"branching must be 'auto', 'supports', 'signs' or 'pairs'; it is {self.branching!r}", name="branching"
+                f"branching must be 'auto', 'supports', 'signs' or 'pairs'; it is {short_text(self.branching)}", name="branching"
             )
         object.__setattr__(self, "descents", as_integer(self.descents, "descents", 1))
         check_path("proof", self.proof, "the proof log")

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...models.arrays import FloatArray, IntArray, SingleArray
 from ...models.kernels.gram import GramOperator
 from ...models.views import BoxEqualityQP, SimplexQP
@@ -169,7 +169,9 @@ def move_into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
     Raise InputError for a start of another shape or with entries that are not finite.
     """
     if start.shape != (view.n,) or not np.isfinite(start).all():
-        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start")
+        raise InputError(
+            f"start[{short_text(view.label)}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start"
+        )
     a = np.clip(start, 0.0, view.upper)
     plus = view.signs > 0
     up, down = float(a[plus].sum()), float(a[~plus].sum()) + view.total

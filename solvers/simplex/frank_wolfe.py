@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import SimplexQP
 from ..interface.algorithm import Outcome
@@ -106,10 +106,10 @@ class StopRule:
         if kind == "gap":
             return cls(tol)
         if kind != "ball":
-            raise InputError(f"stop must be 'gap' or 'ball'; it is {kind!r}", name="stop")
+            raise InputError(f"stop must be 'gap' or 'ball'; it is {short_text(kind)}", name="stop")
         eps = float(np.sqrt(1.0 + tol) - 1.0) if epsilon is None else epsilon
         if not eps > 0:
-            raise InputError(f"epsilon must be > 0; it is {epsilon!r}", name="epsilon")
+            raise InputError(f"epsilon must be > 0; it is {short_text(epsilon)}", name="epsilon")
         delta = (1.0 + eps) ** 2 - 1.0
         diagonal = view.gram.diagonal
         scale = np.abs(diagonal).max()

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import SimplexQP
 from ..interface.numba_flags import entry
@@ -84,7 +84,7 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
     if random is None and rule not in _RULE:
         rules = ", ".join(_RULE)
         raise InputError(
-            f"initial must be one of {rules}, or random20 or another number of points; it is {rule!r}", name="initial"
+            f"initial must be one of {rules}, or random20 or another number of points; it is {short_text(rule)}", name="initial"
         )
     choose: Callable[..., tuple[np.ndarray, FloatArray]] = (
         _RULE[rule] if random is None else functools.partial(_random, int(random[1]))
@@ -99,11 +99,15 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
 
 def _move_into_simplices(view: SimplexQP, start: FloatArray) -> FloatArray:
     if start.shape != (view.n,) or not np.isfinite(start).all():
-        raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start")
+        raise InputError(
+            f"start[{short_text(view.label)}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start"
+        )
     a = np.maximum(start, 0.0)
     total = np.bincount(view.groups, weights=a, minlength=view.simplices)
     if (total <= 0).any():
-        raise InputError(f"start[{view.label!r}] has no positive weight in simplex {int(np.argmin(total))}", name="start")
+        raise InputError(
+            f"start[{short_text(view.label)}] has no positive weight in simplex {int(np.argmin(total))}", name="start"
+        )
     return np.asarray(a / total[view.groups])
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse.linalg
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...models.arrays import FloatArray
 from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.model import Model
@@ -321,7 +321,9 @@ class Pymanopt(Solver):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.method not in _PYMANOPT_CLASSES:
-            raise InputError(f"method must be one of {', '.join(_PYMANOPT_CLASSES)}; it is {self.method!r}", name="method")
+            raise InputError(
+                f"method must be one of {', '.join(_PYMANOPT_CLASSES)}; it is {short_text(self.method)}", name="method"
+            )
 
     def obstacle(self, model: Model) -> str | None:
         """Return the reason why the model is not a problem on the Stiefel manifold; None if it is."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ...errors import DataError, InputError, WriteError
+from ...errors import DataError, InputError, WriteError, short_text
 from ...models.arrays import FloatArray, as_integer
 from ...models.formulations.margin_violations import ZeroOneBudget
 from ...models.formulations.zero_one import ZeroOneSVM
@@ -383,7 +383,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             object.__setattr__(self, name, as_integer(getattr(self, name), name))
         if not isinstance(self.proof_gap, (int, float)) or not 0.0 <= self.proof_gap < 1.0:
             raise InputError(
-                f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}",
+                f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; "
+                f"it is {short_text(self.proof_gap)}",
                 name="proof_gap",
             )
         object.__setattr__(self, "earlier", solved_pairs(self.earlier))

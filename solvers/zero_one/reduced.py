@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short_text
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
 from ..exact.rotation import basis_errors, constant_column, rotated_basis, singular_basis
@@ -197,7 +197,9 @@ def _check(A: FloatArray, weights: FloatArray, penalised: BoolArray) -> None:
     unpenalised = np.flatnonzero(~penalised)
     if unpenalised.size > 1:
         raise InputError(
-            f"zero-one-bb reads at most one free coefficient (the intercept); columns {unpenalised.tolist()} are free", name="X"
+            f"zero-one-bb reads at most one free coefficient (the intercept); "
+            f"columns {short_text(unpenalised.tolist())} are free",
+            name="X",
         )
     if unpenalised.size == 1 and not (np.abs(A[:, unpenalised[0]]) == 1.0).all():
         raise InputError(

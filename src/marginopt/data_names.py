@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from .errors import InputError, count_text, unknown_name
+from .errors import InputError, count_text, short_text, unknown_name
 
 #: Advice for a frame with columns that must be converted to features.
 _TIDIED = "marginopt.read(frame, label=..., missing='median' or 'drop', categories='indicators') makes features of it"
@@ -57,7 +57,7 @@ class DataNames:
         places = self.columns(name)
         if name not in self.features:
             indicators = [self.features[j] for j in places]
-            message = f"column {name!r} became the features {', '.join(indicators)}; name one of them"
+            message = f"column {short_text(name)} became the features {', '.join(indicators)}; name one of them"
             raise InputError(message, name=name, allowed=indicators)
         return places[0]
 
@@ -129,19 +129,16 @@ class DataNames:
         return "classes: " + ", ".join(f"{k} is {name!r}" for k, name in enumerate(self.classes)) if self.classes else ""
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences for printed models: which class has which code, and the names of the features."""
-        notes = [self.class_note] if self.classes else []
-        if self.features:
-            shown, omitted = ", ".join(self.features[:12]), len(self.features) - 12
-            notes.append(f"features: {shown}" + (f" and {omitted} more" if omitted > 0 else ""))
-        return tuple(notes)
+    def feature_note(self) -> str:
+        """The names of the first features for printed models; empty without names."""
+        shown, omitted = ", ".join(self.features[:12]), len(self.features) - 12
+        return f"features: {shown}" + (f" and {omitted} more" if omitted > 0 else "") if self.features else ""
 
 
 def _place(name: str, names: Sequence[str], noun: str, plural: str) -> int:
     if not names:
         raise InputError(
-            f"{noun} {name!r}: the {plural} have no names; state the model on an Instance or a data frame", name=name
+            f"{noun} {short_text(name)}: the {plural} have no names; state the model on an Instance or a data frame", name=name
         )
     if name in names:
         return names.index(name)
@@ -180,7 +177,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     """
     if isinstance(X, LabelledData):
         if y is not None:
-            hint = f"; {y!r} is taken for y, so give it by its name" if isinstance(y, str) else ""
+            hint = f"; {short_text(y)} is taken for y, so give it by its name" if isinstance(y, str) else ""
             raise InputError(f"the data set holds the labels already: state the model without y{hint}", name="y")
         return (*X.arrays, X.data_names)
     frame: Any = X
@@ -241,7 +238,8 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
     """Return the names of columns; raise InputError for one that is there twice."""
     if len(set(names)) < len(names):
         raise InputError(
-            f"columns must have different names; {next(n for n in names if names.count(n) > 1)!r} is there twice", name="columns"
+            f"columns must have different names; {short_text(next(n for n in names if names.count(n) > 1))} is there twice",
+            name="columns",
         )
     return tuple(names)
 
@@ -268,9 +266,9 @@ def _numbers(column: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
     except (TypeError, ValueError):
         missing = sum(map(is_missing, column.tolist()))
         fault = f"misses {count_text(missing, 'value')}" if missing else "does not hold numbers"
-        raise InputError(f"column {name!r} {fault}: {_TIDIED}", name="X") from None
+        raise InputError(f"column {short_text(name)} {fault}: {_TIDIED}", name="X") from None
     if np.isnan(values).any():
-        raise InputError(f"column {name!r} misses {int(np.isnan(values).sum())} values: {_TIDIED}", name="X")
+        raise InputError(f"column {short_text(name)} misses {int(np.isnan(values).sum())} values: {_TIDIED}", name="X")
     return values
 
 
@@ -291,14 +289,18 @@ def label_codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tup
     Raises
     ------
     InputError
-        Labels that cannot be compared with each other, or words that are all the same.
+        Missing labels, ones that cannot be compared with each other, or words that are all the same.
     """
     try:
         classes = np.unique(labels)
     except TypeError:
+        missing = sum(map(is_missing, labels.tolist()))
+        if missing:
+            message = f"y misses {missing} of {count_text(labels.size, 'label')}: leave these points out"
+            raise InputError(message, name="y") from None
         raise InputError("y mixes labels of several types: they must be comparable with each other", name="y") from None
     if labels.dtype.kind not in "biuf" and classes.size == 1:
-        raise InputError(f"y must hold both classes; every label is {str(classes[0])!r}", name="y")
+        raise InputError(f"y must hold both classes; every label is {short_text(str(classes[0]))}", name="y")
     if labels.dtype.kind not in "biuf" and classes.size > 2:
         return np.searchsorted(classes, labels), tuple(str(name) for name in classes.tolist())
     if labels.dtype.kind in "iuf" or classes.size != 2:  # numbers may be a target

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import InputError
+from .errors import InputError, short_text
 from .files import write_text
 
 #: Colours that a dark page shows otherwise: ink, paper, greys, and the palette's two blues, which stay two.
@@ -161,7 +161,9 @@ class Picture:
     def save(self, path: str | Path) -> Path:
         """Write the SVG to a file, whose name must end in .svg, and return its path; raise InputError for another ending."""
         if Path(path).suffix.lower() != ".svg":
-            raise InputError(f"a picture is written as SVG; give {str(path)!r} the ending .svg", name="path", allowed=(".svg",))
+            raise InputError(
+                f"a picture is written as SVG; give {short_text(str(path))} the ending .svg", name="path", allowed=(".svg",)
+            )
         return write_text(path, self.svg)
 
     def __repr__(self) -> str:

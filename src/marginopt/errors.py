@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 #: Characters of a value that a message shows.
 _SHORT = 80
+#: Characters of a string that a message shows: names and paths are to be read whole.
+_SHORT_NAME = 300
 
 __all__ = [
     "ClusterError",
@@ -57,12 +59,12 @@ def short_text(value: object) -> str:
     """
     if isinstance(value, int) and abs(value) >= 10**40:
         return "an integer of over forty digits"
-    text = repr(value)
-    if len(text) <= _SHORT and "\n" not in text:
+    text, longest = repr(value), _SHORT_NAME if isinstance(value, str) else _SHORT
+    if len(text) <= longest and "\n" not in text:
         return text
     if isinstance(value, Sized) and not isinstance(value, str):
-        return f"of type {type(value).__name__}, with {count_text(len(value), 'entry', 'entries')}"
-    return " ".join(text.split())[: _SHORT - 3] + "..."
+        return f"a value of type {type(value).__name__} with {count_text(len(value), 'entry', 'entries')}"
+    return " ".join(text.split())[: longest - 3] + "..."
 
 
 def count_text(count: int, noun: str, plural: str = "", spec: str = "") -> str:
@@ -214,7 +216,9 @@ def unknown_name(kind: str, name: object, known_names: Iterable[str], advice: st
     names = list(known_names)
     suggestions = near_names(str(name), names)
     hint = f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
-    message = f"there is no {kind} {name!r}; {hint}known: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}{advice}"
+    message = (
+        f"there is no {kind} {short_text(name)}; {hint}known: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}{advice}"
+    )
     return InputError(message, name=str(name), allowed=names)
 
 

@@ -22,7 +22,7 @@ from functools import cached_property
 from importlib import metadata
 from typing import Any, ClassVar, Generic, TypeVar
 
-from .errors import ExtensionError, InputError
+from .errors import ExtensionError, InputError, short_text
 
 T = TypeVar("T")
 
@@ -137,18 +137,22 @@ class PluginRegistry(Generic[T]):
         name = self.name_of(extension)
         if not isinstance(name, str) or not name or name != name.strip().lower():
             raise InputError(
-                f"{self.description} needs a name in small letters, by which it is asked for; it is {name!r}", name="name"
+                f"{self.description} needs a name in small letters, by which it is asked for; it is {short_text(name)}",
+                name="name",
             )
         if name in self.builtin_names():
-            raise InputError(f"{self.description} of the name {name!r} is marginopt's own; choose another name", name="name")
+            raise InputError(
+                f"{self.description} of the name {short_text(name)} is marginopt's own; choose another name", name="name"
+            )
         if name in self._entry_points:
             owner = self._entry_points[name][0].package
             raise InputError(
-                f"{self.description} of the name {name!r} comes from the package {owner}; choose another name", name="name"
+                f"{self.description} of the name {short_text(name)} comes from the package {owner}; choose another name",
+                name="name",
             )
         if name in self.session and self.session[name] is not extension and not replace:
             raise InputError(
-                f"{self.description} of the name {name!r} was registered in this session; "
+                f"{self.description} of the name {short_text(name)} was registered in this session; "
                 "register(..., replace=True) takes its place",
                 name="replace",
             )
@@ -157,7 +161,9 @@ class PluginRegistry(Generic[T]):
     def remove(self, name: str) -> None:
         """Forget what this session registered under a name."""
         if name not in self.session:
-            raise InputError(f"this session registered no {name!r}; it registered {sorted(self.session) or 'nothing'}", name=name)
+            raise InputError(
+                f"this session registered no {short_text(name)}; it registered {sorted(self.session) or 'nothing'}", name=name
+            )
         del self.session[name]
 
     def refresh(self) -> None:

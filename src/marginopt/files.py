@@ -29,7 +29,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from .errors import DataError, WriteError
+from .errors import DataError, WriteError, short_text
 
 #: Largest number of bytes to which a compressed file or an archive may unpack (1 GiB); plain files are read at any size.
 READ_LIMIT = 2**30
@@ -96,7 +96,7 @@ def check_target(path: str | os.PathLike[str], noun: str = "the file") -> Path:
 def _target(path: str | os.PathLike[str]) -> Path:
     """Return the path; raise WriteError for a null byte."""
     if "\0" in os.fspath(path):
-        raise WriteError(f"{os.fspath(path)!r} cannot be the name of a file: it holds a null byte")
+        raise WriteError(f"{short_text(os.fspath(path))} cannot be the name of a file: it holds a null byte")
     return Path(path)
 
 
@@ -323,7 +323,7 @@ def _header(data: BinaryIO, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = np.lib.format.read_magic(data)
     read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in read:
-        raise DataError(f"the array {name!r} is of npy version {version}")
+        raise DataError(f"the array {short_text(name)} is of npy version {version}")
     shape, _, dtype = read[version](data)
     return shape, dtype
 
@@ -338,11 +338,13 @@ def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArra
     data = io.BytesIO(archive.read(member))
     shape, dtype = _header(data, member.filename)
     if dtype.hasobject:
-        raise DataError(f"the array {member.filename!r} holds pickled objects, which are not read")
+        raise DataError(f"the array {short_text(member.filename)} holds pickled objects, which are not read")
     promised = int(dtype.itemsize)
     for size in shape:
         promised *= int(size)
     if promised != member.file_size - data.tell() or min(shape, default=0) < 0:
-        raise DataError(f"the array {member.filename!r} says shape {shape} of {dtype} and has other {member.file_size} bytes")
+        raise DataError(
+            f"the array {short_text(member.filename)} says shape {shape} of {dtype} and has other {member.file_size} bytes"
+        )
     data.seek(0)
     return np.asarray(np.lib.format.read_array(data, allow_pickle=False))

@@ -13,7 +13,7 @@ import numpy as np
 
 from .display import Display, Displayable, Tabular
 from .drawing import colour_of, dash_of, new_axes
-from .errors import InputError, count_text
+from .errors import InputError, count_text, short_text
 from .models.arrays import FloatArray
 from .relaxations.report.means import SHORTEST_TIME, fraction_within, performance_ratios
 from .solvers.certification.result import Result
@@ -49,7 +49,7 @@ class PerformanceProfile(Displayable, Tabular):
     def within(self, solver: str, factor: float = 1.0) -> float:
         """Return ρ_s(τ), the share of the instances that solver s solved at a cost within τ = ``factor`` times the best one."""
         if solver not in self.ratios:
-            raise InputError(f"{solver!r} was not compared; {', '.join(self.ratios)} were", name=solver)
+            raise InputError(f"{short_text(solver)} was not compared; {', '.join(self.ratios)} were", name=solver)
         return fraction_within(self.ratios[solver], factor)
 
     def records(self) -> list[dict[str, Any]]:
@@ -124,7 +124,7 @@ def performance_profile(comparisons: Mapping[str, Comparison], measured: Measure
         solved result without their number.
     """
     if measured not in ("seconds", "iterations"):
-        raise InputError(f"measured must be 'seconds' or 'iterations'; it is {measured!r}", name="measured")
+        raise InputError(f"measured must be 'seconds' or 'iterations'; it is {short_text(measured)}", name="measured")
     if not comparisons:
         raise InputError(
             "a performance profile needs a comparison, one at least: {instance: mo.compare(...)}", name="comparisons"
@@ -132,13 +132,15 @@ def performance_profile(comparisons: Mapping[str, Comparison], measured: Measure
     for name, comparison in comparisons.items():
         if not isinstance(comparison, Comparison):
             raise InputError(
-                f"{name!r} must be a Comparison, what mo.compare returns; it is a {type(comparison).__name__}", name=name
+                f"{short_text(name)} must be a Comparison, what mo.compare returns; it is a {type(comparison).__name__}",
+                name=name,
             )
     solvers = [[row.solver for row in c.rows] for c in comparisons.values()]
     for name, names in zip(comparisons, solvers, strict=True):
         if sorted(names) != sorted(solvers[0]):
             raise InputError(
-                f"every instance needs the same solvers; {next(iter(comparisons))!r} has {solvers[0]}, {name!r} has {names}",
+                f"every instance needs the same solvers; {short_text(next(iter(comparisons)))} "
+                f"has {solvers[0]}, {short_text(name)} has {names}",
                 name="comparisons",
             )
     costs = {s: [_cost(s, c.results.get(s), measured) for c in comparisons.values()] for s in solvers[0]}

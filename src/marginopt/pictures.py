@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .drawing import COLOURS, GREY, colour_of, new_axes
-from .errors import InputError, count_text
+from .errors import InputError, count_text, short_text
 from .models.arrays import FloatArray, as_labels, as_points, as_vector, to_dense
 from .models.formulations.conic import ConicSVM
 from .models.formulations.svm_duals import ConvexHullsDual
@@ -288,7 +288,9 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
         )
     problems = estimator.problem_ if isinstance(estimator.problem_, list) else [estimator.problem_]
     if not 0 <= pair < len(problems):
-        raise InputError(f"pair must be a number from 0 to {len(problems) - 1}, an index of pairs_; it is {pair!r}", name="pair")
+        raise InputError(
+            f"pair must be a number from 0 to {len(problems) - 1}, an index of pairs_; it is {short_text(pair)}", name="pair"
+        )
     problem = problems[pair]
     assert isinstance(problem, ConicSVM)
     view = problem.view(ConicProblem)

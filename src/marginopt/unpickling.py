@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from .errors import DataError, count_text
+from .errors import DataError, count_text, short_text
 from .solvers import Result
 
 #: NumPy's flag of a type whose fields are aligned.
@@ -119,7 +119,9 @@ def _is_plain_class(named_object: object, package: str) -> bool:
 def _enum_member(kind: object, name: object) -> Any:
     """Return a member of an enumeration; pickles take attributes for that alone."""
     if not (isinstance(kind, EnumType) and isinstance(name, str) and name in kind.__members__):
-        raise pickle.UnpicklingError(f"it takes the attribute {name!r} of an object, which no estimator needs: it may run code")
+        raise pickle.UnpicklingError(
+            f"it takes the attribute {short_text(name)} of an object, which no estimator needs: it may run code"
+        )
     return kind.__members__[name]
 
 
@@ -228,9 +230,11 @@ class _Unpickler(pickle._Unpickler):
         """Set the state of an object that the file made."""
         built, state = self.stack[-2:]
         if isinstance(built, type | Enum):
-            raise pickle.UnpicklingError(f"it changes {built!r} for the whole process: it may run code")
+            raise pickle.UnpicklingError(f"it changes {short_text(built)} for the whole process: it may run code")
         if isinstance(built, np.dtype) and not _is_genuine(built, state):
-            raise pickle.UnpicklingError(f"it gives NumPy's type {built!r} a state that is another type's: it may run code")
+            raise pickle.UnpicklingError(
+                f"it gives NumPy's type {short_text(built)} a state that is another type's: it may run code"
+            )
         if isinstance(built, np.ndarray) and not _fits_shape(state):
             raise pickle.UnpicklingError("it gives an array a shape that its entries do not fill")
         self.sparse += [built] if sp.issparse(built) else []

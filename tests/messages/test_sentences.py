@@ -57,8 +57,8 @@ def _comparison() -> Any:
 SENTENCES: list[tuple[Callable[[], object], str]] = [
     (lambda: mo.HingeSVM(X, Y, 0.0), "lam must be > 0; it is 0"),
     (lambda: mo.HingeSVM(X, Y, np.float64(0.0)), "lam must be > 0; it is 0"),
-    (lambda: mo.SVDD(FRAME, pd.Series(Y)), "nu must be a number > 0; it is of type Series, with 4 entries"),
-    (lambda: mo.SVDD(X, np.arange(40.0)), "nu must be a number > 0; it is of type ndarray, with 40 entries"),
+    (lambda: mo.SVDD(FRAME, pd.Series(Y)), "nu must be a number > 0; it is a value of type Series with 4 entries"),
+    (lambda: mo.SVDD(X, np.arange(40.0)), "nu must be a number > 0; it is a value of type ndarray with 40 entries"),
     (lambda: mo.HardMarginSVM(X, Y).decision_function({}, X), "there is no point of HardMarginSVM to predict by"),
     (lambda: mo.HardMarginSVM(X, Y).predict({}, X), "there is no point of HardMarginSVM to predict by"),
     (lambda: mo.Margin(X, Y, subject_to=mo.fixed({99: 0.0})).form, "indices of the 3 coefficients; it has 99"),

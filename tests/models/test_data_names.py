@@ -463,3 +463,14 @@ def test_a_regression_predicts_by_columns_in_the_model_s_order(formulation: Any)
     with pytest.raises(mo.errors.InputError, check=about("X", allowed=model.feature_names)):
         model.predict(values, backwards)
     assert np.allclose(model.predict(values, table), table.to_numpy() @ values["w"])
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")], ids=str)
+def test_missing_labels_are_counted(missing: object) -> None:
+    pd = pytest.importorskip("pandas")
+    frame, labels = (
+        pd.DataFrame({"one": np.ones(4), "age": np.arange(4.0)}),
+        np.array(["no", missing, "yes", missing], dtype=object),
+    )
+    with pytest.raises(InputError, match="misses 2 of 4 labels", check=about("y")):
+        mo.HingeSVM(frame, labels)

@@ -12,13 +12,41 @@ import numpy as np
 import pytest
 
 import marginopt as mo
+from marginopt.data_names import DataNames
 from marginopt.models.formulations import all_formulations
 from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
-from marginopt.models.statement import Line, Statement, latex_numbers
+from marginopt.models.statement import Line, Statement, latex_numbers, latex_words
 
 _RNG = np.random.default_rng(5)
 _X = np.column_stack([np.ones(16), _RNG.normal(size=(16, 2))])
 _Y = np.where(_RNG.normal(size=16) + _X[:, 1] > 0, 1.0, -1.0)
+
+#: Names with LaTeX's special characters, accents, other scripts, numbers with exponents, brackets and line breaks.
+_ODD_NAMES = (
+    "a\\b & 5% #2 {x} $y$ ~ ^ <|>",
+    "é名 1e5 ñ ß ğ «q»",
+    "age [years]",
+    "x\n\ny",
+    "λ≤κ ½ ᵀ",
+    'it\'s, "q" `b`',
+    "_",
+    "(open",
+)
+_NAMED_X = np.column_stack([np.ones(16), _RNG.normal(size=(16, len(_ODD_NAMES) - 1))])
+_ODD_CLASSES = ("$y$ \\ ~ ^ <|>", "é名 1e5")
+_NAMES = DataNames(_ODD_NAMES, _ODD_CLASSES)
+_NAMED_MODELS: list[mo.Model] = [
+    mo.ZeroOneSVM(_NAMED_X, _Y, lam=0.5, big_m=10.0, data_names=_NAMES),
+    mo.Margin(
+        _NAMED_X,
+        _Y,
+        subject_to=[mo.fixed({_ODD_NAMES[0]: 0.0, _ODD_NAMES[3]: 1e-5}), mo.error_budget(_ODD_CLASSES[1], 0.1)],
+        data_names=_NAMES,
+    ),
+    mo.Margin(_NAMED_X, _Y, subject_to=mo.parity(_NAMED_X[:, 1] > 0.0), data_names=_NAMES),
+    mo.HingeSVM(_NAMED_X, _Y, data_names=_NAMES).with_constraint(lambda v: [v.w[1] >= 1]),
+    mo.ConicSVM(_NAMED_X, _Y, lam=0.5, kernel=mo.RBF(0.5), data_names=_NAMES),
+]
 
 MODELS: list[mo.Model] = [
     mo.HingeSVM(_X, _Y, lam=0.5),
@@ -78,7 +106,11 @@ def test_numbers_are_written_by_powers_of_ten() -> None:
 def test_every_statement_compiles(tmp_path: Path) -> None:
     """One document with every statement in full, and one standalone document for each kind; nothing sticks out of the page."""
     head = MODELS[0].latex(standalone=True).partition("\\noindent")[0]
-    bodies = [m.latex(standalone=True).partition("\\noindent")[2].partition("\\end{document}")[0] for m in [*MODELS, *_LONG]]
+    bodies = [
+        m.latex(standalone=True).partition("\\noindent")[2].partition("\\end{document}")[0]
+        for m in [*MODELS, *_LONG, *_NAMED_MODELS]
+    ]
+    bodies += [_NAMED_MODELS[0].form.latex()]
     together = head + "\\newpage\n".join(f"\\noindent {body}" for body in bodies) + "\\end{document}\n"
     for name, text in {"all": together, "alone": MODELS[0].latex(standalone=True), "odd": _odd().latex(standalone=True)}.items():
         (tmp_path / f"{name}.tex").write_text(text, encoding="ascii")
@@ -87,6 +119,23 @@ def test_every_statement_compiles(tmp_path: Path) -> None:
         assert run.returncode == 0, run.stdout[-2000:]
         assert (tmp_path / f"{name}.pdf").stat().st_size > 1000
         assert all(float(wide) < 10 for wide in re.findall(r"Overfull .hbox .(\S+)pt too wide. detected", run.stdout))
+
+
+def _unspaced(latex: str) -> str:
+    return re.sub(r" \\\\\n  & \\quad |[ \n]|\\ ", "", latex)
+
+
+@pytest.mark.parametrize("model", _NAMED_MODELS, ids=lambda m: m.name)
+def test_names_of_features_and_classes_are_in_the_displays(model: mo.Model) -> None:
+    names = model.original_model.data_names
+    assert names is not None
+    positive, negative = (latex_words(names.classes[k]) for k in (1, 0))
+    words = [rf"\text{{{latex_words(name)}}}" for name in names.features]
+    of_kernel = not model.feature_names
+    vector = f"x_i = ({','.join(words)})" if of_kernel else f"w = ({','.join(f'w_{{{word}}}' for word in words)})"
+    for line in (rf"y_i = 1: \text{{{positive}}}, y_i = -1: \text{{{negative}}}", vector):
+        assert _unspaced(line) in _unspaced(model.latex())
+    assert model.latex(standalone=True).isascii()
 
 
 @pytest.mark.parametrize("model", _LONG, ids=["nonconvex", "convex"])

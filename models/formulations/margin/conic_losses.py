@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ....errors import InputError, UnsupportedModelError, short_text
 from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
-from ...statement import Line
+from ...statement import UNIT_INTERVAL, Line, PointVariables
 from ...views import ConicProblem
 from ..features import dense_signed_rows
 from .assembly import Affine, Assembly
@@ -132,7 +132,7 @@ class Conic(Loss):
 
 #: z, the parts of r, and s and t of the perspectives, whose bounds follow from the rows where they have none.
 _PERSPECTIVE_VARIABLES = (
-    Line("z in [0, 1]^n", r"z\in[0,1]^n", "z"),
+    PointVariables.of(Line("z", "z", "z"), UNIT_INTERVAL),
     Line("r+ >= 0", r"r^+\ge 0", "r_plus"),
     Line("r- >= 0", r"r^-\ge 0", "r_minus"),
     Line("s >= 0", r"s\ge 0", "s"),

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....errors import InputError, unknown_name
+from ....errors import InputError, short_text, unknown_name
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line, latex_words, plus
 from .assembly import Affine, Assembly
@@ -49,7 +49,7 @@ class GroupLosses(Loss):
                 raise unknown_name("loss for the group", name, self.losses)
         for name, loss in self.losses.items():
             if name not in names:
-                raise InputError(f"loss names the group {name!r}, in which there are no points", name="groups")
+                raise InputError(f"loss names the group {short_text(name)}, in which there are no points", name="groups")
             if not loss.reads_class_labels or not loss.is_sum_over_points:
                 raise InputError(
                     f"the loss of a group must be a sum of functions of its points' margins; {type(loss).__name__} is not",
@@ -141,7 +141,7 @@ class GroupLosses(Loss):
     def variables(self) -> tuple[Line, ...]:
         """Return the printed variables of each group, with its number of points in place of n."""
         return tuple(
-            _of_group(name, _with_size(line, points.size)) for name, loss, points in self.parts() for line in loss.variables()
+            _of_group(name, line.with_size(points.size)) for name, loss, points in self.parts() for line in loss.variables()
         )
 
     def lines(self) -> tuple[Line, ...]:
@@ -186,12 +186,6 @@ def at_points(context: AssemblyContext, points: IntArray) -> AssemblyContext:
         argument=context.argument.at(points), argument_bounds=context.argument_bounds[points],
         M=None if context.M is None else context.M[points],
     )  # fmt: skip
-
-
-def _with_size(line: Line, n: int) -> Line:
-    """Return the line with the number of points in place of the exponent n."""
-    latex = line.latex.replace("^n", f"^{{{n}}}").replace("^{n", f"^{{{n}")
-    return Line(line.text.replace("^n", f"^{n}"), latex, line.label)
 
 
 def _of_group(name: str, line: Line) -> Line:

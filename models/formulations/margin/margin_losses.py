@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
-from ...statement import Line, plus, times
+from ...statement import ZERO_OR_ONE, Line, PointVariables, plus, times
 from ...views import LinearLoss, PiecewiseLinearLoss, ZeroOneProblem
 from .assembly import Affine, Assembly
 from .loss import Conjugate, ConvexPiece, HingeConjugate, Loss, ResidualConjugate, ResidualLoss
@@ -32,7 +32,7 @@ def _slack(builder: Assembly, context: AssemblyContext) -> Affine:
 
 
 _SLACK = Line("xi >= 0", r"\xi\ge 0", "xi")
-_BINARY = Line("z in {0, 1}^n", r"z\in\{0,1\}^n", "z")
+_BINARY = PointVariables.of(Line("z", "z", "z"), ZERO_OR_ONE)
 _LINES = (
     Line("y_i x_i'w + xi_i >= 1", r"y_i x_i^\top w + \xi_i \ge 1", "margin"),
     Line("xi_i >= 0", r"\xi_i \ge 0"),
@@ -511,7 +511,7 @@ class Hat(Loss):
         """Return the printed slack and side."""
         return (
             _SLACK,
-            Line("d in {0, 1}^n", r"d\in\{0,1\}^n", "d"),
+            PointVariables.of(Line("d", "d", "d"), ZERO_OR_ONE),
         )
 
     def lines(self) -> tuple[Line, ...]:

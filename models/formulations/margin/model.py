@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....data_names import LABELS_OF_X, DataNames
-from ....errors import InputError, UnsupportedModelError, count_text
+from ....errors import InputError, UnsupportedModelError, count_text, short_text
 from ....rows import Rows
 from ...appraisal import Appraisal, ExactCost
 from ...arrays import (
@@ -89,7 +89,7 @@ def check_encoding_name(encoding: object, further: tuple[str, ...] = ()) -> None
     allowed = ("auto", "bigm", "indicator", *further)
     if not isinstance(encoding, str) or encoding not in allowed:
         names = ", ".join(map(repr, allowed[:-1]))
-        raise InputError(f"encoding must be {names} or {allowed[-1]!r}; it is {encoding!r}", name="encoding")
+        raise InputError(f"encoding must be {names} or {short_text(allowed[-1])}; it is {short_text(encoding)}", name="encoding")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -193,6 +193,8 @@ class NamedComposition(Model):
         return self.composition.summary(values)
 
 
+#: Rounding of sums of the points' shares, which ν is compared with.
+_NU_ROUNDING = 1e-12
 #: Losses that the command line offers for `Margin`.
 _OF_MARGINS = ("hinge", "squared-hinge", "logistic", "ramp", "zero-one", "nu", "conic")
 
@@ -288,8 +290,8 @@ class NuSVM(NamedComposition):
     Raises
     ------
     InputError
-        Data that `Margin` refuses; ν outside (0, 1]; a sample_weight that is all zero. (A ν too large for the balance of the
-        classes makes the problem unbounded with a free intercept: ν ≤ 2 min(n₊, n₋)/n is needed.)
+        Data that `Margin` refuses; ν outside (0, 1]; a sample_weight that is all zero; with a free intercept a
+        ν > 2 min(n₊, n₋)/n, for which the objective is unbounded.
     """
 
     X: Points
@@ -314,7 +316,17 @@ class NuSVM(NamedComposition):
         if not (weights >= 0).all() or not weights.any():
             raise InputError(f"sample_weight must be ≥ 0 and not all zero; the least is {weights.min():g}", name="sample_weight")
         costs = 1.0 / X.shape[0] if np.ndim(self.sample_weight) == 0 else weights / weights.sum()
-        return Margin(X, self.y, NuHinge(self.nu), SquaredNorm(0.5), self.intercept, costs, kernel=self.kernel)
+        composed = Margin(X, self.y, NuHinge(self.nu), SquaredNorm(0.5), self.intercept, costs, kernel=self.kernel)
+        # Σ_i α_i y_i = 0 and α ≤ costs leave Σα at most twice the smaller class's share, and the dual needs Σα ≥ ν
+        largest = 2.0 * min(float(composed.costs[composed.y == sign].sum()) for sign in (-1.0, 1.0))
+        if self.intercept == "free" and self.nu > largest + _NU_ROUNDING:
+            raise InputError(
+                f"nu = {self.nu:g} makes the objective unbounded: with a free intercept nu must be at most {largest:.6g}, twice "
+                "the smaller class's share of the points' weight; give a smaller nu, intercept='penalised', or classes of equal "
+                "weight",
+                name="nu",
+            )
+        return composed
 
 
 def _nu_svm_objective(model: NuSVM, values: Mapping[str, Any]) -> float:

@@ -159,7 +159,7 @@ def as_numbers(value: Any, name: str) -> FloatArray:
             raise TypeError("they are complex")
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} must be numbers; {value!r} cannot be read as such: {error}", name=name) from error
+        raise InputError(f"{name} must be numbers; {short_text(value)} cannot be read as such: {error}", name=name) from error
 
 
 def as_flag(value: object, name: str) -> bool:

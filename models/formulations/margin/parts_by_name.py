@@ -97,7 +97,7 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
     """
     kinds: Mapping[str, type[Parity] | type[CountParity]] = {"covariance": Parity, "counts": CountParity}
     if not isinstance(by, str) or by not in kinds:
-        raise InputError(f"parity is by 'covariance' or by 'counts'; it is {by!r}", name="by")
+        raise InputError(f"parity is by 'covariance' or by 'counts'; it is {short_text(by)}", name="by")
     return kinds[by](groups, epsilon)
 
 
@@ -210,7 +210,8 @@ def as_parts(
     for restriction in restrictions:
         if not isinstance(restriction, Restriction):
             raise InputError(
-                f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_advice(restriction)}",
+                "subject_to must hold restrictions of marginopt.margin; "
+                f"it holds {short_text(restriction)}{_advice(restriction)}",
                 name="subject_to",
             )
         if restriction.needs_margins and not loss.reads_class_labels:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....errors import InputError
+from ....errors import InputError, short_text
 from ...arrays import FloatArray
 from ...program.cones import Zero
-from ...statement import Line, plus, times
+from ...statement import REAL_NUMBERS, ZERO_OR_ONE, Line, PointVariables, plus, times
 from ...views import PiecewiseLinearLoss
 from .assembly import Affine, Assembly
 from .loss import ConvexPiece, Loss
@@ -56,7 +56,8 @@ class PiecewiseLinear(Loss):
         points = as_numbers(self.breakpoints, "breakpoints")
         if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] < 2 or not np.isfinite(points).all():
             raise InputError(
-                f"breakpoints must be two or more finite pairs (margin, loss); they are {self.breakpoints!r}", name="breakpoints"
+                f"breakpoints must be two or more finite pairs (margin, loss); they are {short_text(self.breakpoints)}",
+                name="breakpoints",
             )
         steps = np.diff(points[:, 0])
         if (steps < 0).any() or steps[0] == 0 or steps[-1] == 0 or ((steps[:-1] == 0) & (steps[1:] == 0)).any():
@@ -194,11 +195,11 @@ class PiecewiseLinear(Loss):
     def variables(self) -> tuple[Line, ...]:
         """Return the printed losses, or the parts of the margins and their binaries, a column for each of K segments."""
         if self.convex:
-            return (Line("tau in R^n", r"\tau\in\mathbb{R}^n", "tau"),)
+            return (PointVariables.of(Line("tau", r"\tau", "tau"), REAL_NUMBERS),)
         K = len(self._segments()[0])
         return (
-            Line(f"m in R^n x {K}", rf"m\in\mathbb{{R}}^{{n\times {K}}}", "margin 0, ..."),
-            Line(f"d in {{0, 1}}^n x {K}", rf"\delta\in\{{0,1\}}^{{n\times {K}}}", "segment 0, ..."),
+            PointVariables.of(Line("m", "m", "margin 0, ..."), REAL_NUMBERS, K),
+            PointVariables.of(Line("d", r"\delta", "segment 0, ..."), ZERO_OR_ONE, K),
         )
 
     def lines(self) -> tuple[Line, ...]:

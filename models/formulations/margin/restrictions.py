@@ -169,7 +169,7 @@ class LinearRows(Restriction):
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label:
-            raise InputError(f"label must be a name for these rows; it is {self.label!r}", name="label")
+            raise InputError(f"label must be a name for these rows; it is {short_text(self.label)}", name="label")
         for side, absent in (("lower", -np.inf), ("upper", np.inf)):
             if getattr(self, side) is None:
                 object.__setattr__(self, side, absent)
@@ -252,13 +252,13 @@ class Fixed(Restriction):
     def __post_init__(self) -> None:
         if not isinstance(self.coefficients, Mapping):
             raise InputError(
-                f"fixed coefficients are a mapping of index to value, {{3: 0.0}}; they are {self.coefficients!r}",
+                f"fixed coefficients are a mapping of index to value, {{3: 0.0}}; they are {short_text(self.coefficients)}",
                 name="coefficients",
             )
         places = as_columns(self.coefficients, "indices of fixed coefficients")
         values = as_numbers(list(self.coefficients.values()), "values of fixed coefficients")
         if values.shape != (len(places),) or not np.isfinite(values).all():
-            raise InputError(f"fixed coefficients have one finite value each; they are {self.coefficients!r}")
+            raise InputError(f"fixed coefficients have one finite value each; they are {short_text(self.coefficients)}")
         object.__setattr__(self, "coefficients", dict(zip(places, map(float, values), strict=True)))
 
     @property
@@ -524,7 +524,7 @@ class ErrorBudget(Restriction):
     def _chosen(self, y: FloatArray) -> IntArray:
         if np.ndim(self.points) == 0:
             if not isinstance(self.points, numbers.Real) or self.points not in (-1, 1):
-                raise InputError(f"a class is -1 or +1; it is {self.points!r}", name="points")
+                raise InputError(f"a class is -1 or +1; it is {short_text(self.points)}", name="points")
             return np.flatnonzero(y == self.points)
         return point_indices(self.points, y.size, "points of an error budget")
 

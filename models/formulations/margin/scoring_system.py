@@ -15,7 +15,7 @@ import numpy as np
 
 from ....data_names import LABELS_OF_X, DataNames
 from ....display import Display, Displayable, Tabular
-from ....errors import InputError, UnsupportedModelError, count_text
+from ....errors import InputError, UnsupportedModelError, count_text, short_text
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
 from ...digest import identity_rule
 from ...model import Model
@@ -126,7 +126,7 @@ class ScoringSystem(NamedComposition):
                 name="X",
             )
         if self.loss not in ("zero-one", "logistic"):
-            raise InputError(f"loss must be 'zero-one' or 'logistic'; it is {self.loss!r}", name="loss")
+            raise InputError(f"loss must be 'zero-one' or 'logistic'; it is {short_text(self.loss)}", name="loss")
         epsilon = as_positive(self.epsilon, "epsilon")
         if epsilon > 1.0:
             raise InputError(f"epsilon must be in (0, 1]; it is {epsilon:g}", name="epsilon")
@@ -451,9 +451,9 @@ def _whole(value: Any, name: str) -> int:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be whole numbers; it holds {value!r}", name=name) from error
+        raise InputError(f"{name} must be whole numbers; it holds {short_text(value)}", name=name) from error
     if isinstance(value, bool) or not np.isfinite(number) or number != int(number):
-        raise InputError(f"{name} must be whole numbers; it holds {value!r}", name=name)
+        raise InputError(f"{name} must be whole numbers; it holds {short_text(value)}", name=name)
     return int(number)
 
 
@@ -461,7 +461,7 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
     try:
         low, high = value
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a pair, a lower and an upper bound; it is {value!r}", name=name) from error
+        raise InputError(f"{name} must be a pair, a lower and an upper bound; it is {short_text(value)}", name=name) from error
     return low, high
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...arrays import FloatArray, as_positive
 from ...program.exponential_cones import Exponential
 from ...rounding import entropy, softplus
-from ...statement import Line, times
+from ...statement import REAL_NUMBERS, UNIT_INTERVAL, Line, PointVariables, times
 from ...views import LinearLoss
 from .assembly import Affine, Assembly
 from .loss import Conjugate, Loss, ResidualConjugate, ResidualLoss
@@ -104,10 +104,10 @@ class Logistic(Loss):
     def variables(self) -> tuple[Line, ...]:
         """Return the printed margins, losses and probabilities."""
         return (
-            Line("t in R^n", r"t\in\mathbb{R}^n", "t"),
+            PointVariables.of(Line("t", "t", "t"), REAL_NUMBERS),
             Line("xi >= 0", r"\xi\ge 0", "xi"),
-            Line("right in [0, 1]^n", r"r\in[0,1]^n", "right"),
-            Line("wrong in [0, 1]^n", r"q\in[0,1]^n", "wrong"),
+            PointVariables.of(Line("right", "r", "right"), UNIT_INTERVAL),
+            PointVariables.of(Line("wrong", "q", "wrong"), UNIT_INTERVAL),
         )
 
     def lines(self) -> tuple[Line, ...]:
@@ -263,7 +263,7 @@ class Huber(ResidualLoss):
     def variables(self) -> tuple[Line, ...]:
         """Return the printed squared part of the residuals and the rest."""
         return (
-            Line("s in R^n", r"s\in\mathbb{R}^n", "s"),
+            PointVariables.of(Line("s", "s", "s"), REAL_NUMBERS),
             Line("xi >= 0", r"\xi\ge 0", "xi"),
         )
 

@@ -19,7 +19,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ....data_names import LABELS_OF_X
-from ....errors import InputError, TooLargeError, UnsupportedModelError, count_text
+from ....errors import InputError, TooLargeError, UnsupportedModelError, count_text, short_text
 from ...appraisal import Appraisal
 from ...arrays import FloatArray, IntArray, Points, as_classes, as_points, as_positive, as_vector, materialise_limit
 from ...explanation import PointExplanation, PointRow
@@ -277,7 +277,7 @@ class ChebyshevNPSVC(Model):
         for name in ("c", "r1", "r2", "mu", "ridge", "offset"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name in ("mu", "ridge", "offset")))
         if self.orientation not in ("one", "rest"):
-            raise InputError(f"orientation must be 'one' or 'rest'; it is {self.orientation!r}", name="orientation")
+            raise InputError(f"orientation must be 'one' or 'rest'; it is {short_text(self.orientation)}", name="orientation")
         weights = as_vector(self.weights, self.K, "weights")
         if not (weights > 0).all():
             raise InputError(f"weights must be > 0; the least is {weights.min():g}", name="weights")
@@ -290,7 +290,7 @@ class ChebyshevNPSVC(Model):
         size = self.features.dimension
         d = max(1, min(2 * self.K, size - 1)) if self.d is None else self.d
         if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= size:
-            raise InputError(f"d must be an integer between 1 and the {size} features; it is {self.d!r}", name="d")
+            raise InputError(f"d must be an integer between 1 and the {size} features; it is {short_text(self.d)}", name="d")
         object.__setattr__(self, "d", int(d))
         if self.P is not None:
             object.__setattr__(self, "P", as_orthonormal(self.P, "P", (size, int(d))))

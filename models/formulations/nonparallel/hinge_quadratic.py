@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from ....errors import InputError, count_text
+from ....errors import InputError, count_text, short_text
 from ...arrays import FloatArray, as_array, as_positive, as_vector
 from ...model import Model
 from ...program.cones import Nonnegative
@@ -222,7 +222,7 @@ class HingeQuadratic(Model):
 
     def __post_init__(self) -> None:
         if not isinstance(self.factor, Factor):
-            raise InputError(f"factor must be a HingeFactor or one of its kin; it is {self.factor!r:.60}", name="factor")
+            raise InputError(f"factor must be a HingeFactor or one of its kin; it is {short_text(self.factor)}", name="factor")
         m, p = self.factor.shape
         if isinstance(self.factor, HingeFactor) and self.factor.H.shape != (p, p):
             raise InputError(f"H must be {p} × {p} as G has {p} columns; it is {self.factor.H.shape}", name="H")

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ....errors import InputError, UnsupportedModelError, count_text
+from ....errors import InputError, UnsupportedModelError, count_text, short_text
 from ...arrays import ZERO, BoolArray, FloatArray, Points, as_classes, as_points, as_positive
 from ...explanation import ON_MARGIN, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
@@ -155,7 +155,7 @@ class TargetModel(Model):
             object.__setattr__(self, "target", self.data_names.code(self.target))
         if np.ndim(self.target) != 0 or not (labels == self.target).any():
             label_list = ", ".join(map(str, np.unique(labels)[:8]))
-            raise InputError(f"target must be one of the labels {label_list}; it is {self.target!r}", name="target")
+            raise InputError(f"target must be one of the labels {label_list}; it is {short_text(self.target)}", name="target")
         for name, zero in numbers.items():
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=zero))
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
@@ -335,7 +335,7 @@ class NonparallelSVM(TargetModel):
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, str) or self.loss not in _SIMILARITY:
-            raise InputError(f"loss must be one of {', '.join(_SIMILARITY)}; it is {self.loss!r}", name="loss")
+            raise InputError(f"loss must be one of {', '.join(_SIMILARITY)}; it is {short_text(self.loss)}", name="loss")
         positive = {"c", "r", "margin", "gamma"} | ({"epsilon"} if self.loss == "capped" else set())
         names = ("c", "r", "margin", "gamma", "epsilon", "tau", "manifold", "ridge", "offset")
         self._check_points({name: name not in positive for name in names})
@@ -386,8 +386,9 @@ class NonparallelSVM(TargetModel):
         """
         if not self.convex:
             raise UnsupportedModelError(
-                f"the loss pair {self.loss!r} is not convex, so the problem is no convex one; solve(model, 'npsvc-mm') finds a "
-                "stationary point, and model.majorant(u) is the convex problem that it solves last",
+                f"the loss pair {short_text(self.loss)} is not convex, so the problem is no convex one; "
+                "solve(model, 'npsvc-mm') finds a stationary point, and model.majorant(u) is the convex problem that "
+                "it solves last",
                 name="loss",
             )
         psi = self.features.rows
@@ -438,7 +439,7 @@ class NonparallelSVM(TargetModel):
             The loss is convex: the problem is its own majorant.
         """
         if self.convex:
-            raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program", name="loss")
+            raise InputError(f"the loss pair {short_text(self.loss)} is convex: its problem is model.program", name="loss")
         size = np.abs(self.features.rows[self.inside] @ np.asarray(u, dtype=np.float64))
         value, slope = _concave(self, size)
         (rows, p), m = self.all_rows.shape, int((~self.inside).sum())

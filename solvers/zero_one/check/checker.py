@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ....errors import InputError, count_text
+from ....errors import InputError, count_text, short_text
 from ....models.arrays import to_dense
 from ....models.formulations.zero_one import ZeroOneSVM
 from ....models.model import Model
@@ -50,7 +50,7 @@ class LoggedZeroOneProblem:
     def of_log(cls, header: dict[str, Any]) -> LoggedZeroOneProblem:
         """Return the problem that a log's header states; raise InvalidProofError if it states none."""
         if header["kind"] not in _KINDS:
-            raise InvalidProofError(f"the log is of an unknown kind, {header['kind']!r}")
+            raise InvalidProofError(f"the log is of an unknown kind, {short_text(header['kind'])}")
         A = np.array(header["A"], dtype=np.float64)
         weights = np.array(header["weights"], dtype=np.float64)
         penalised = np.array(header["penalised"], dtype=bool)
@@ -60,7 +60,7 @@ class LoggedZeroOneProblem:
             raise InvalidProofError("A or the weights are not finite, or a weight is not positive")
         budget = header["budget"] if header["kind"] == "budget" else None
         if budget is not None and (not isinstance(budget, int) or isinstance(budget, bool) or budget < 0):
-            raise InvalidProofError(f"the budget must be a whole number ≥ 0; it is {budget!r}")
+            raise InvalidProofError(f"the budget must be a whole number ≥ 0; it is {short_text(budget)}")
         return cls(A, weights, penalised, budget)
 
     @classmethod

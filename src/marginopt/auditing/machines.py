@@ -55,7 +55,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data_names import is_pandas_or_polars, labelled_arrays
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import FloatArray, IntArray, as_points, as_vector, to_dense
 from ..unpickling import load_estimator
 from .conversion import as_array, as_sklearn_machine, is_pickle, machine_of_file
@@ -183,7 +183,7 @@ def _checked_fitted(estimator: Any) -> Any:
         # exempt (text): scikit-learn's convention for attributes of a fit, of another package's class
         fitted = any(name.endswith("_") and not name.startswith("__") for name in getattr(estimator, "__dict__", ()))
     if not fitted:
-        raise InputError(f"audit needs a fitted machine; it was given {estimator!r}", name="estimator")
+        raise InputError(f"audit needs a fitted machine; it was given {short_text(estimator)}", name="estimator")
     return estimator
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..display import Display, Displayable, Tabular
-from ..errors import InputError, count_text
+from ..errors import InputError, count_text, short_text
 from ..models.arrays import FloatArray, IntArray
 from ..models.kernels.gram import GramOperator
 from ..models.rounding import UNIT, Rounded, dot, transposed_product
@@ -315,6 +315,6 @@ def class_codes(estimator: Any, y: Any) -> IntArray:
     """Return the index of each label in a machine's ``classes_``; raise InputError for an unknown label."""
     labels = np.asarray(y)
     if labels.ndim != 1 or not np.isin(labels, estimator.classes_).all():
-        raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each row of X", name="y")
+        raise InputError(f"y must hold one of {short_text(estimator.classes_.tolist())} for each row of X", name="y")
     order = np.argsort(estimator.classes_)  # files of LIBSVM hold classes in the order of the data
     return np.asarray(order[np.searchsorted(estimator.classes_, labels, sorter=order)])

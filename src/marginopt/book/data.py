@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, InputError, MarginoptWarning
+from ..errors import DataError, InputError, MarginoptWarning, short_text
 from ..instances import DATA_VARIABLE, load
 from ..instances.generators import flipped_labels, gaussian_clusters, rings
 from ..instances.sources import UnavailableError, data_table
@@ -59,7 +59,7 @@ def _brooks(name: str) -> tuple[FloatArray, FloatArray]:
 def _file(path: str) -> Path:
     """Return the file in the directory of data files."""
     if not isinstance(path, str) or not _PATH.fullmatch(path):
-        raise InputError(f"{path!r} is no path of a file inside the directory of {DATA_VARIABLE}", name="path")
+        raise InputError(f"{short_text(path)} is no path of a file inside the directory of {DATA_VARIABLE}", name="path")
     file = data_table(path)
     if file is None:
         raise UnavailableError(f"the file {path} in the directory of {DATA_VARIABLE} is not here", file=path)
@@ -151,7 +151,7 @@ def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
     arguments = dict(source)
     kind = arguments.pop("kind", None)
     if not isinstance(kind, str) or kind not in _MAKERS:
-        raise InputError(f"the data of an entry are of an unknown kind, {kind!r}; known: {', '.join(_MAKERS)}")
+        raise InputError(f"the data of an entry are of an unknown kind, {short_text(kind)}; known: {', '.join(_MAKERS)}")
     integers = {name: value for name, value in arguments.items() if isinstance(value, int)}
     size = integers.get("n", 1) * integers.get("p", 1)
     if not all(_LEAST <= value <= _LARGEST for value in integers.values()) or size > _MOST_NUMBERS:

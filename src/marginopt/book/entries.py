@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, unknown_name
+from ..errors import DataError, short_text, unknown_name
 from ..files import parse_json, read_text, replace_control_characters, write_text
 
 
@@ -97,7 +97,9 @@ class Entry:
             )
         wrong = [key for key, value in record.items() if not (_FITS[key](value) and replace_control_characters(value) == value)]
         if wrong:
-            raise DataError(f"entry {name!r}: {', '.join(wrong)} are not what they must be; names are like zero-one/my-set.1")
+            raise DataError(
+                f"entry {short_text(name)}: {', '.join(wrong)} are not what they must be; names are like zero-one/my-set.1"
+            )
         # exempt (text): the name of an entry in a file
         if not record["name"].startswith(f"{record['model']}/"):
             raise DataError(f"entry {name}: its name begins with another model than its own, {record['model']}")

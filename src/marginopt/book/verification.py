@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.optimize import linprog
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..instances.sources import UnavailableError
 from ..margin import KernelWeightsL1, Ramp
 from ..models import Model
@@ -367,7 +367,7 @@ def get_model_rules(name: str, parameters: Parameters) -> ModelRules:
         The model is unknown, or a parameter is missing, unknown or has an invalid value.
     """
     if name not in MODELS:
-        raise InputError(f"the book knows no model {name!r}; known: {', '.join(MODELS)}")
+        raise InputError(f"the book knows no model {short_text(name)}; known: {', '.join(MODELS)}")
     model = MODELS[name]
     price = parameters.get(model.main_parameter)
     try:
@@ -376,12 +376,12 @@ def get_model_rules(name: str, parameters: Parameters) -> ModelRules:
         positive = False
     if not positive:
         raise InputError(
-            f"{model.main_parameter} of {name} must be a positive number up to 1e12; it is {price!r:.40}",
+            f"{model.main_parameter} of {name} must be a positive number up to 1e12; it is {short_text(price)}",
             name=model.main_parameter,
         )
     for key, value in parameters.items():
         if key != model.main_parameter and not (key in model.optional_parameters and model.optional_parameters[key](value)):
-            raise InputError(f"an entry of {name} has no parameter {key} = {value!r:.40}", name=key)
+            raise InputError(f"an entry of {name} has no parameter {key} = {short_text(value)}", name=key)
     return model
 
 

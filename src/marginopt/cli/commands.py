@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..compilation import warm_up as compile_ahead
-from ..errors import DataError, ExportError, InputError, TooLargeError, UnsupportedModelError, WriteError, count_text
+from ..errors import DataError, ExportError, InputError, TooLargeError, UnsupportedModelError, WriteError, count_text, short_text
 from ..files import check_target
 from ..instances import Instance, catalogue
 from ..models import Model, StandardForm
@@ -223,7 +223,7 @@ def native_options(texts: Sequence[str]) -> dict[str, Any]:
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name.strip():
-            raise InputError(f"--set takes NAME=VALUE; it is {text!r}")
+            raise InputError(f"--set takes NAME=VALUE; it is {short_text(text)}")
         try:
             options[name.strip()] = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError):

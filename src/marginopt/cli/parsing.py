@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, NoReturn, TextIO
 
-from ..errors import InputError, near_names
+from ..errors import InputError, near_names, short_text
 from . import WRONG_USE
 
 #: Patterns of Python calls in messages, and the option that does the same.
@@ -74,7 +74,7 @@ def comma_separated(text: str, kind: Callable[[str], Any] = str, option: str = "
     try:
         return [kind(part.strip()) for part in text.split(",") if part.strip()]
     except ValueError as error:
-        raise InputError(f"{option} takes values separated by commas; it is {text!r}") from error
+        raise InputError(f"{option} takes values separated by commas; it is {short_text(text)}") from error
 
 
 def _suggestion(word: str, names: Iterable[str]) -> str:
@@ -187,6 +187,6 @@ class CommandLine(_Parser):
         if action.dest == "command" and value not in self._commands:
             names = ", ".join(self._commands)
             raise argparse.ArgumentError(
-                None, f"there is no command {value!r}; {_suggestion(value, self._commands)}known: {names}"
+                None, f"there is no command {short_text(value)}; {_suggestion(value, self._commands)}known: {names}"
             )
         super()._check_value(action, value)

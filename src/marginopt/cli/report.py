@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..instances import Instance
 from ..models import DataKind as ModelData, FormulationInfo, Model
 from ..models.formulations import get_formulation
@@ -160,7 +160,9 @@ def _sized(name: str, n: int | None, args: argparse.Namespace) -> Sequence[Insta
     size = args.n if n is None else n
     first, _, last = args.subsample_seeds.partition("-")
     if size is None or not first.isdigit() or not (last or first).isdigit():
-        raise InputError(f"--subsample-seeds takes A-B, such as 0-9, beside --n or --sizes; it is {args.subsample_seeds!r}")
+        raise InputError(
+            f"--subsample-seeds takes A-B, such as 0-9, beside --n or --sizes; it is {short_text(args.subsample_seeds)}"
+        )
     full_instance = load_instance(name, argparse.Namespace(**{**vars(args), "n": None}))
     return full_instance.subsamples(size, range(int(first), int(last or first) + 1))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..errors import InputError, MarginoptError, count_text
+from ..errors import InputError, MarginoptError, count_text, short_text
 from ..files import write_text, write_texts
 from ..models import Model, StandardForm
 from ..models.digest import fingerprint
@@ -36,7 +36,7 @@ def benchmark(args: argparse.Namespace) -> int:
     """Run every solver on every problem, and print results, profile and mean times: 0 if any run is solved, else 1."""
     names = comma_separated(args.solvers)
     if len(set(names)) < len(names) or not names:
-        raise InputError(f"SOLVERS are different names separated by commas; they are {args.solvers!r}")
+        raise InputError(f"SOLVERS are different names separated by commas; they are {short_text(args.solvers)}")
     folder = None if args.out is None else output_folder(args.out, "--out")
     for name in names:
         resolve_solver(name)  # an unknown solver is an error before anything is solved

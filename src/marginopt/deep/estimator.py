@@ -25,7 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
-from ..errors import InputError, WriteError
+from ..errors import InputError, WriteError, short_text
 from ..estimators.base import Estimator
 from ..files import atomic_file
 from ..models.arrays import FloatArray, as_classes
@@ -61,7 +61,9 @@ class Checkpoint:
     def __init__(self, path: str | Path, identity: dict[str, Any]) -> None:
         self.path = Path(path)
         if not self.path.parent.is_dir():
-            raise InputError(f"checkpoint: the folder {str(self.path.parent)!r} does not exist; make it first", name="checkpoint")
+            raise InputError(
+                f"checkpoint: the folder {short_text(str(self.path.parent))} does not exist; make it first", name="checkpoint"
+            )
         self.identity = identity
 
     def save(self, training: Training, device: torch.device) -> None:
@@ -82,7 +84,7 @@ class Checkpoint:
             with atomic_file(self.path) as file:
                 torch.save(state, file)
         except (WriteError, RuntimeError) as error:
-            raise InputError(f"checkpoint {str(self.path)!r} cannot be written: {error}", name="checkpoint") from error
+            raise InputError(f"checkpoint {short_text(str(self.path))} cannot be written: {error}", name="checkpoint") from error
 
     def load(self, training: Training, device: torch.device) -> bool:
         """Set the state of a training to that of the file; return False if there is no file."""
@@ -91,15 +93,17 @@ class Checkpoint:
         try:
             state = torch.load(self.path, map_location="cpu", weights_only=True)
         except (OSError, RuntimeError, EOFError, pickle.UnpicklingError, KeyError) as error:
-            raise InputError(f"{str(self.path)!r} cannot be read as a checkpoint: {error}", name="checkpoint") from error
+            raise InputError(
+                f"{short_text(str(self.path))} cannot be read as a checkpoint: {error}", name="checkpoint"
+            ) from error
         if not isinstance(state, dict) or state.get("format") != _FORMAT:
-            raise InputError(f"{str(self.path)!r} is no checkpoint of this version of DeepNPSVC", name="checkpoint")
+            raise InputError(f"{short_text(str(self.path))} is no checkpoint of this version of DeepNPSVC", name="checkpoint")
         self._compare(state["identity"], self._identity(training))
         try:
             training.network.load_state_dict(state["network"])
         except RuntimeError as error:
             raise InputError(
-                f"the checkpoint {str(self.path)!r} belongs to another network: {error}", name="checkpoint"
+                f"the checkpoint {short_text(str(self.path))} belongs to another network: {error}", name="checkpoint"
             ) from error
         training.loss.load_state_dict(state["loss"])
         training.optimizer.load_state_dict(state["optimizer"])
@@ -117,12 +121,12 @@ class Checkpoint:
         for name in sorted({*stored, *expected}):
             if stored.get(name) != expected.get(name):
                 difference = (
-                    f"{stored.get(name)!r} there, {expected.get(name)!r} here"
+                    f"{short_text(stored.get(name))} there, {short_text(expected.get(name))} here"
                     if name != "data"
                     else "the samples or labels are others"
                 )
                 raise InputError(
-                    f"the checkpoint {str(self.path)!r} is of another run: {name} differs ({difference}). "
+                    f"the checkpoint {short_text(str(self.path))} is of another run: {name} differs ({difference}). "
                     "Give the same parameters and data, another checkpoint, or resume=False",
                     name="checkpoint",
                 )
@@ -159,7 +163,7 @@ class SampleConversion:
     def of(cls, X: Any, image_shape: Sequence[int] | None, standardise: bool, dtype: str) -> SampleConversion:
         """Return the conversion that fits the training samples X: standardised with ``standardise``, reshaped to images."""
         if dtype not in ("float32", "float64"):
-            raise InputError(f"dtype must be 'float32' or 'float64'; it is {dtype!r}", name="dtype")
+            raise InputError(f"dtype must be 'float32' or 'float64'; it is {short_text(dtype)}", name="dtype")
         input_shape = tuple(X.shape[1:])
         shape = input_shape if image_shape is None else _fitting(image_shape, input_shape)
         shift, deviation = np.zeros(()), np.ones(())
@@ -184,7 +188,8 @@ def _fitting(image_shape: Sequence[int], sample_shape: tuple[int, ...]) -> tuple
         shape = tuple(int(side) for side in image_shape)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"image_shape must be (height, width) or (channels, height, width); it is {image_shape!r}", name="image_shape"
+            f"image_shape must be (height, width) or (channels, height, width); it is {short_text(image_shape)}",
+            name="image_shape",
         ) from error
     if len(shape) < 2 or min(shape) < 1 or math.prod(shape) != math.prod(sample_shape):
         raise InputError(
@@ -200,13 +205,14 @@ def resolve_device(name: str) -> torch.device:
     # exempt (text): a user's 'name:part' of a data set
     kind, _, number = name.partition(":") if isinstance(name, str) else ("", "", "")
     if kind not in ("cpu", "cuda") or (number and (kind == "cpu" or not number.isdigit())):
-        raise InputError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; it is {name!r}", name="device")
+        raise InputError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:<number>'; it is {short_text(name)}", name="device")
     if kind == "cpu":
         return torch.device("cpu")
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if int(number or 0) >= count:
         raise InputError(
-            f"device = {name!r}: PyTorch {torch.__version__} sees {count} GPUs here; give device='auto' or 'cpu'", name="device"
+            f"device = {short_text(name)}: PyTorch {torch.__version__} sees {count} GPUs here; give device='auto' or 'cpu'",
+            name="device",
         )
     return torch.device(name)
 
@@ -382,7 +388,9 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         check_finite(X)
         check_classification_targets(y)
         if self.objective not in _OBJECTIVES:
-            raise InputError(f"objective must be one of {', '.join(_OBJECTIVES)}; it is {self.objective!r}", name="objective")
+            raise InputError(
+                f"objective must be one of {', '.join(_OBJECTIVES)}; it is {short_text(self.objective)}", name="objective"
+            )
         if self.callback is not None and not callable(self.callback):
             raise InputError(
                 f"callback must be a function of one row of the trace; it is a {type(self.callback).__name__}", name="callback"

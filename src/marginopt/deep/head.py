@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, final
 import torch
 from torch import Tensor, nn
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import as_positive
 
 #: f_l = w_l'φ + v_l'z as in (22), or its two ablations: v_l'z alone, w_l'φ alone.
@@ -72,16 +72,18 @@ class NPSVCHead(nn.Module):
     ) -> None:
         super().__init__()
         if hypothesis not in ("skip", "learned", "encoder"):
-            raise InputError(f"hypothesis must be 'skip', 'learned' or 'encoder'; it is {hypothesis!r}", name="hypothesis")
+            raise InputError(
+                f"hypothesis must be 'skip', 'learned' or 'encoder'; it is {short_text(hypothesis)}", name="hypothesis"
+            )
         hidden_sizes: object = hidden
         is_valid = isinstance(hidden_sizes, (tuple, list)) and all(isinstance(width, numbers.Integral) for width in hidden_sizes)
         if not is_valid or not hidden or min(hidden) < 1:
             raise InputError(
-                f"hidden must be a tuple or list with the widths of one or more layers, integers ≥ 1; it is {hidden!r}",
+                f"hidden must be a tuple or list with the widths of one or more layers, integers ≥ 1; it is {short_text(hidden)}",
                 name="hidden",
             )
         if as_positive(dropout, "dropout", zero=True) >= 1.0:
-            raise InputError(f"dropout must be in [0, 1); it is {dropout!r}", name="dropout")
+            raise InputError(f"dropout must be in [0, 1); it is {short_text(dropout)}", name="dropout")
         self.hypothesis: Hypothesis = hypothesis
         self.angular = angular
         layers: list[nn.Module] = []
@@ -248,7 +250,7 @@ def make_encoder(encoder: Encoder, shape: tuple[int, ...]) -> nn.Module:
         if encoder == "conv":
             return ConvEncoder(shape)
         raise InputError(
-            f"encoder must be 'mlp', 'conv', a torch.nn.Module, or a function of a sample's shape; it is {encoder!r}",
+            f"encoder must be 'mlp', 'conv', a torch.nn.Module, or a function of a sample's shape; it is {short_text(encoder)}",
             name="encoder",
         )
     if isinstance(encoder, nn.Module):

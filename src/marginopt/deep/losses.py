@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import FloatArray, as_positive, as_vector
 from ..models.formulations.pareto import ParetoQP
 from ..solvers.records import Options
@@ -121,7 +121,7 @@ class NearObjectives(Objectives):
     def __init__(self, classes: int, *, c: float = 1.0, margin: float = 1.0, orientation: Literal["one", "rest"] = "one") -> None:
         super().__init__()
         if orientation not in ("one", "rest"):
-            raise InputError(f"orientation must be 'one' or 'rest'; it is {orientation!r}", name="orientation")
+            raise InputError(f"orientation must be 'one' or 'rest'; it is {short_text(orientation)}", name="orientation")
         self.classes, self.orientation = classes, orientation
         self.c, self.margin = as_positive(c, "c"), as_positive(margin, "margin")
 
@@ -201,7 +201,8 @@ class AngularObjectives(Objectives):
         self.classes, self.margin, self.scale = classes, as_positive(margin, "margin"), as_positive(scale, "scale")
         if self.margin >= math.pi:
             raise InputError(
-                f"margin is an angle in (0, π) for this objective; it is {margin!r}: 0.5 is the published one", name="margin"
+                f"margin is an angle in (0, π) for this objective; it is {short_text(margin)}: 0.5 is the published one",
+                name="margin",
             )
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
@@ -303,9 +304,11 @@ class ChebyshevLoss(nn.Module):
     ) -> None:
         super().__init__()
         if combination not in ("chebyshev", "sum"):
-            raise InputError(f"combination must be 'chebyshev' or 'sum'; it is {combination!r}", name="combination")
+            raise InputError(f"combination must be 'chebyshev' or 'sum'; it is {short_text(combination)}", name="combination")
         if not 0.0 < as_positive(momentum, "momentum") <= 1.0:
-            raise InputError(f"momentum, the share of the new τ, must be in (0, 1]; it is {momentum!r}", name="momentum")
+            raise InputError(
+                f"momentum, the share of the new τ, must be in (0, 1]; it is {short_text(momentum)}", name="momentum"
+            )
         values = np.full(classes, weights) if np.ndim(weights) == 0 else as_vector(weights, classes, "weights")
         if not (values > 0).all():
             raise InputError(f"weights must be > 0; the least is {values.min():g}", name="weights")

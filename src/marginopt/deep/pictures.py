@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..drawing import COLOURS, GREY, colour_of, new_axes
-from ..errors import InputError
+from ..errors import InputError, short_text
 from .training import EpochRecord
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ def _rows_at(histories: Mapping[str, Sequence[EpochRecord]], epoch: int) -> dict
     rows = {}
     for name, history in histories.items():
         if not -len(history) <= epoch < len(history):
-            raise InputError(f"the history {name!r} has {len(history)} epochs; there is no number {epoch}", name="epoch")
+            raise InputError(
+                f"the history {short_text(name)} has {len(history)} epochs; there is no number {epoch}", name="epoch"
+            )
         rows[name] = np.asarray(history[epoch]["objectives"], dtype=np.float64)
     sizes = {J.size for J in rows.values()}
     if len(sizes) > 1:

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import Tensor
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import as_integer, as_positive, plain_fields
 from .head import Network
 from .losses import ChebyshevLoss, gradient_gram, stationarity
@@ -88,7 +88,7 @@ class Settings:
                 name="final_learning_rate",
             )
         if self.optimizer not in ("adam", "adamw", "sgd"):
-            raise InputError(f"optimizer must be 'adam', 'adamw' or 'sgd'; it is {self.optimizer!r}", name="optimizer")
+            raise InputError(f"optimizer must be 'adam', 'adamw' or 'sgd'; it is {short_text(self.optimizer)}", name="optimizer")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import FloatArray, as_points, to_dense
 from ..models.formulations.enclosing_ball import MEBDual
 from ..models.kernels.kernels import Precomputed
@@ -75,11 +75,13 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
         """
         refuse_fit_arguments(self, other)
         if not isinstance(self.contamination, (int, float)) or not 0.0 <= self.contamination <= 0.5:
-            raise InputError(f"contamination must be a number in [0, 0.5]; it is {self.contamination!r}", name="contamination")
+            raise InputError(
+                f"contamination must be a number in [0, 0.5]; it is {short_text(self.contamination)}", name="contamination"
+            )
         X = as_points(self._validate(X, ensure_min_samples=2))
         sample = WeightedPoints.separate(np.ones(X.shape[0]))
         space = self._kernel_space(X, sample)
-        self.problem_ = MEBDual(space.Z, space.kernel)
+        self.problem_ = self._with_columns(MEBDual(space.Z, space.kernel))
         work = copy.copy(self.problem_)  # the one that is kept carries no kernel columns
         self.result_ = solve_for_classifier(work, self.solver, self._options())
         self.certificate_ = self.result_.certificate

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data_names import DataNames, is_missing, is_pandas_or_polars
-from ..errors import DataError, InputError, MarginoptWarning
+from ..errors import DataError, InputError, MarginoptWarning, short_text
 from ..models.arrays import FloatArray, IntArray, Points, as_points
 from ..models.formulations.margin.part import Part
 from ..models.formulations.margin.restrictions import Restriction
@@ -102,7 +102,8 @@ def _name_fault(X: Any, y: Any, error: Exception) -> None:
         except (TypeError, ValueError):
             if any(isinstance(value, str) for value in np.asarray(X[name]).tolist()):
                 raise InputError(
-                    f"column {name!r} holds words: encode it, such as by OneHotEncoder in a pipeline, or leave it out", name="X"
+                    f"column {short_text(name)} holds words: encode it, such as by OneHotEncoder in a pipeline, or leave it out",
+                    name="X",
                 ) from error
     labels = [] if y is None or isinstance(y, str) else np.ravel(np.asarray(y, dtype=object)).tolist()
     missing = sum(is_missing(label) for label in labels if np.ndim(label) == 0)
@@ -123,8 +124,17 @@ class PointsEstimator(Estimator):
 
     def _feature_names(self) -> tuple[str, ...]:
         """Return the names of the intercept and the features of a frame; none of an array."""
-        columns = vars(self).get("feature_names_in_")
-        return () if columns is None else ("intercept", *map(str, columns))
+        columns = self._column_names()
+        return ("intercept", *columns) if columns else ()
+
+    def _column_names(self) -> tuple[str, ...]:
+        """Return the names of the features of a frame, without the intercept; none of an array."""
+        return tuple(map(str, vars(self).get("feature_names_in_", ())))
+
+    def _with_columns(self, problem: M) -> M:
+        """Return a problem on the features alone, without a column for the intercept, with their names."""
+        columns = self._column_names()
+        return problem.with_data_names(DataNames(columns)) if columns else problem
 
     def _named(self, problem: M, space: FeatureSpace, labels: Sequence[object] = ()) -> M:
         """Return a problem of these points with the names of the features, and those of the classes unless these are the codes.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import FloatArray, IntArray, Points, as_points
 from ..models.model import Model, decided_codes
 from ..solvers.certification.result import Result
@@ -326,4 +326,6 @@ def decision_scores(predictor: Predictor, pairs: Sequence[BinaryProblem], classe
 def require_two_classes(classes: np.ndarray, scope: str = "") -> None:
     """Raise InputError if ``classes``, the distinct labels, are fewer than two; ``scope`` says in the message of which points."""
     if classes.size < 2:
-        raise InputError(f"y must hold at least two classes; it has one class{scope}: {classes.tolist()[0]!r}", name="y")
+        raise InputError(
+            f"y must hold at least two classes; it has one class{scope}: {short_text(classes.tolist()[0])}", name="y"
+        )

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..drawing import colour_of, new_axes
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import FloatArray, Points, as_integer, as_positive, to_dense
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.parts_by_name import LOSSES, part_by_name
@@ -159,7 +159,9 @@ class ZeroOneSVC(BranchAndBoundClassifier):
             lam = 1.0 if self.lam is None else as_positive(self.lam, "lam")
             return ZeroOneSVM(X, y, lam=lam * cost, intercept=intercept)
         if self.lam is not None:
-            raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}", name="lam")
+            raise InputError(
+                f"give lam or kappa, not both; lam={short_text(self.lam)}, kappa={short_text(self.kappa)}", name="lam"
+            )
         if (cost != 1.0).any():
             raise InputError(
                 "kappa counts points: it takes no sample_weight or class_weight; give lam, or repeat the points", name="kappa"
@@ -390,7 +392,7 @@ class SparseSVC(BranchAndBoundClassifier):
         """Return the problem of at most k features; without a count where that does not bind."""
         loss = part_by_name(self.loss, LOSSES, "loss")
         if loss.linear_loss is None:
-            raise InputError(f"loss must be 'hinge', 'squared-hinge' or 'logistic'; it is {self.loss!r}", name="loss")
+            raise InputError(f"loss must be 'hinge', 'squared-hinge' or 'logistic'; it is {short_text(self.loss)}", name="loss")
         count = (Nonzero(k),) if k < X.shape[1] - 1 else ()
         return Margin(X, y, loss, SquaredNorm(0.5), "free", as_positive(self.C, "C") * cost, subject_to=count)
 

@@ -341,7 +341,9 @@ class ConicSVC(ConicClassifier):
 
     def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: FeatureSpace, value: float) -> Model:
         if self.lam is not None and self.kappa is not None:
-            raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}", name="lam")
+            raise InputError(
+                f"give lam or kappa, not both; lam={short_text(self.lam)}, kappa={short_text(self.kappa)}", name="lam"
+            )
         if self.kappa is None:
             return ConicSVM(X, y, lam=value, kernel=space.kernel)
         return ConicSVM(X, y, kappa=value, kernel=space.kernel)

@@ -328,13 +328,6 @@ class NuSVC(WeightedClassifier, KernelClassifier):
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: FeatureSpace) -> Model:
         nu = as_share(self.nu, "nu")
-        smaller = min(float(cost[y > 0].sum()), float(cost[y < 0].sum())) / float(cost.sum())
-        if self.intercept == "free" and nu > 2.0 * smaller * (1.0 + 1e-12):
-            raise InputError(
-                f"nu = {nu:g} is more than twice the smaller class's share of the weight, {smaller:.3g}, so a free intercept "
-                "makes the problem unbounded; give a smaller nu, intercept='penalised' or class_weight='balanced'",
-                name="nu",
-            )
         return NuSVM(X, y, nu, self.intercept, space.kernel, cost)
 
     @staticmethod

@@ -161,11 +161,12 @@ class NonparallelSVC(HyperplaneClassifier):
         for name in ("decay", "tol"):
             as_positive(getattr(self, name), name)
         as_integer(self.starts, "starts", 1)
-        models = NonparallelSVM.one_per_class(
+        unnamed = NonparallelSVM.one_per_class(
             rows, labels, loss=self.loss, c=self.c, r=self.r, margin=self.margin, epsilon=self.epsilon, tau=self.tau,
             gamma=self.decay, manifold=self.manifold, kernel=kernel, ridge=self.ridge,
             offset=self.intercept,
         )  # fmt: skip
+        models = tuple(map(self._with_columns, unnamed))
         results = []
         line = StatusLine()
         for model in models:

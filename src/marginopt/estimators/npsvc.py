@@ -17,7 +17,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import FloatArray, Points, as_integer, as_positive, as_share
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
@@ -81,7 +81,7 @@ def _fit_kernel_map(
         Draws the landmarks or the frequencies.
     """
     if name not in ("nystroem", "fourier"):
-        raise InputError(f"approximation must be 'nystroem', 'fourier' or None; it is {name!r}", name="approximation")
+        raise InputError(f"approximation must be 'nystroem', 'fourier' or None; it is {short_text(name)}", name="approximation")
     count = as_integer(components, "components", 1)
     if isinstance(kernel, Precomputed):
         raise InputError(
@@ -233,7 +233,8 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
             raw = self._solve(model, int(rng.randint(2**31 - 1)))
         assert raw.values is not None
         assert isinstance(raw.model, ChebyshevNPSVC)
-        self.problem_, self.model_, self.values_ = model, raw.model, dict(raw.values)
+        self.problem_ = self._with_columns(model) if self._features is None else model
+        self.model_, self.values_ = raw.model, dict(raw.values)
         self.certificate_ = certify_by_model(raw.model, self.values_, raw.multipliers)
         self.classes_ = model.classes
         self.n_iter_ = len(raw.history)
@@ -256,7 +257,9 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         as_share(self.tau_weight, "tau_weight")
         as_integer(self.max_iter, "max_iter", 1)
         if self.classes_step not in ("alternate", "joint"):
-            raise InputError(f"classes_step must be 'alternate' or 'joint'; it is {self.classes_step!r}", name="classes_step")
+            raise InputError(
+                f"classes_step must be 'alternate' or 'joint'; it is {short_text(self.classes_step)}", name="classes_step"
+            )
 
     def _model(self, rows: Points, labels: np.ndarray, kernel: Kernel) -> ChebyshevNPSVC:
         K, n = max(np.unique(labels).size, 1), rows.shape[0]

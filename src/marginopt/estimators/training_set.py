@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import InputError
+from ..errors import InputError, short_text
 from ..models.arrays import FloatArray, IntArray, Points, as_vector, to_dense
 from ..models.formulations.features import KernelFeatures
 from ..models.formulations.margin.model import Margin
@@ -106,7 +106,8 @@ def binary_problems(codes: IntArray, classes: int, scheme: str) -> list[BinaryPr
     """Return the binary problems of class codes: one for each pair of classes ("ovo", or two classes), or each class ("ovr")."""
     if scheme not in ("ovo", "ovr"):
         raise InputError(
-            f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {scheme!r}", name="multi_class"
+            f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {short_text(scheme)}",
+            name="multi_class",
         )
     if scheme == "ovo" or classes == 2:
         pairs = []
@@ -217,13 +218,15 @@ def class_weights(class_weight: object, classes: np.ndarray, codes: IntArray, we
         return np.asarray(weights.sum() / (classes.size * np.bincount(codes, weights=weights, minlength=classes.size)))
     if not isinstance(class_weight, Mapping):
         raise InputError(
-            f"class_weight must be None, 'balanced' or a mapping of class to weight; it is {class_weight!r}", name="class_weight"
+            f"class_weight must be None, 'balanced' or a mapping of class to weight; it is {short_text(class_weight)}",
+            name="class_weight",
         )
     labels = classes.tolist()
     strangers = [key for key in class_weight if key not in labels]
     if strangers:
         raise InputError(
-            f"class_weight has no class {strangers[0]!r} in y; the classes are {', '.join(repr(label) for label in labels[:20])}",
+            f"class_weight has no class {short_text(strangers[0])} in y; "
+            f"the classes are {', '.join(repr(label) for label in labels[:20])}",
             name="class_weight",
         )
     factors = as_vector([class_weight.get(label, 1.0) for label in labels], classes.size, "class_weight")
@@ -485,7 +488,7 @@ def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
         return CallableKernel(kernel)
     raise InputError(
         "kernel must be 'rbf', 'linear', 'polynomial' (or 'poly'), 'precomputed', a kernel such as RBF(gamma) or a function of "
-        f"(X, Z); it is {kernel!r}",
+        f"(X, Z); it is {short_text(kernel)}",
         name="kernel",
     )
 

@@ -14,7 +14,7 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
-from ..errors import DataError, InputError, TooLargeError
+from ..errors import DataError, InputError, TooLargeError, short_text
 from ..files import READ_ERRORS, check_target, describe_read_error, read_bytes, write_text
 from ..models.model import Model
 from ..solvers.exact.check.arithmetic import InvalidProofError
@@ -93,7 +93,7 @@ def _stated_problem(content: bytes, log: str | Path) -> LoggedZeroOneProblem:
     except READ_ERRORS as error:
         raise InputError(f"{log} is no proof log: its first line is no JSON object that states a format") from error
     if log_format != ZeroOneChecker.format:
-        raise InputError(f"a proof page verifies logs of zero-one-bb; {log} has the format {str(log_format)[:80]!r}")
+        raise InputError(f"a proof page verifies logs of zero-one-bb; {log} has the format {short_text(str(log_format)[:80])}")
     try:
         return LoggedZeroOneProblem.of_log(header)
     except InvalidProofError as error:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..display import Display, Displayable, Sense, bound_text
-from ..errors import InputError, count_text
+from ..errors import InputError, count_text, short_text
 from ..models.arrays import BoolArray, FloatArray, as_positive, to_dense
 from ..models.formulations.margin.exact_evaluation import satisfies_margins
 from ..models.formulations.zero_one import ZeroOneSVM
@@ -157,7 +157,7 @@ class ConformalSets(Displayable):
         check_index(index, len(self.points))
         code = class_names_of(self.model).code(label) if isinstance(label, str) else label
         if code not in (-1, 1):
-            raise InputError(f"label must be -1 or +1, or the name of a class; it is {label!r}", name="label")
+            raise InputError(f"label must be -1 or +1, or the name of a class; it is {short_text(label)}", name="label")
         question = ConformalPValue(self.model, self.points[index], float(code), self.alpha, self.witnesses)
         result, bound, logs = solve_logged(question, proof, time_limit)
         evidence = OtherClassifier(np.asarray(result.values["w"], dtype=np.float64))
@@ -226,7 +226,9 @@ def conformal_sets(
     view = zero_one_view(model)
     level = as_positive(alpha, "alpha")
     if not level < 1.0:
-        raise InputError(f"alpha must be in (0, 1), the rate of labels outside their sets; it is {alpha!r}", name="alpha")
+        raise InputError(
+            f"alpha must be in (0, 1), the rate of labels outside their sets; it is {short_text(alpha)}", name="alpha"
+        )
     _check_exchangeable(view)
     X = point_rows(model, points)
     n, lam, deadline = len(view.weights), float(view.weights[0]), deadline_after(time_limit)

@@ -27,7 +27,7 @@ import numpy as np
 from ..data_names import attribute_columns, label_codes
 from ..display import bound_text
 from ..drawing import COLOURS, GREY, literal_text
-from ..errors import InputError, count_text
+from ..errors import InputError, count_text, short_text
 from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
@@ -169,7 +169,9 @@ class FairnessQuestion(BoundedQuestion):
         weights = as_weights(self.sample_weight, n, "sample_weight")
         object.__setattr__(self, "sample_weight", np.ones(n) if weights is None else np.array(weights))
         if self.metric not in get_args(FairnessMetric):
-            raise InputError(f"metric must be one of {', '.join(get_args(FairnessMetric))}; it is {self.metric!r}", name="metric")
+            raise InputError(
+                f"metric must be one of {', '.join(get_args(FairnessMetric))}; it is {short_text(self.metric)}", name="metric"
+            )
         if len(self.names) != d:
             raise InputError(f"names must name the {d} protected columns; it has {len(self.names)} names", name="names")
         if self.margin is not None:
@@ -464,7 +466,9 @@ def _numbered(predictions: object, y: object) -> tuple[object, object]:
         return predictions, codes
     names = [str(name) for name in guesses.ravel().tolist()]
     if unknown := sorted(set(names) - set(classes)):
-        raise InputError(f"predictions hold {unknown[0]!r}; the labels of y are {', '.join(classes)}", name="predictions")
+        raise InputError(
+            f"predictions hold {short_text(unknown[0])}; the labels of y are {', '.join(classes)}", name="predictions"
+        )
     return np.where(np.array(names).reshape(guesses.shape) == classes[-1], 1.0, -1.0), codes
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..display import Display, Displayable, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
-from ..errors import InputError, UnsupportedModelError, count_text
+from ..errors import InputError, UnsupportedModelError, count_text, short_text
 from ..models.arrays import FloatArray, IntArray, as_positive
 from ..models.digest import fingerprint
 from ..models.formulations.zero_one import ZeroOneSVM
@@ -251,7 +251,9 @@ def _splits(model: ZeroOneSVM, folds: int | Iterable[Any], seed: int) -> list[tu
     try:
         splits = [(np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64)) for train, test in folds]  # type: ignore[union-attr]
     except (TypeError, ValueError) as error:
-        raise InputError(f"folds must be a number ≥ 2 or pairs of index arrays; it is {folds!r}", name="folds") from error
+        raise InputError(
+            f"folds must be a number ≥ 2 or pairs of index arrays; it is {short_text(folds)}", name="folds"
+        ) from error
     within = all(part.ndim == 1 and part.size and part.min() >= 0 and part.max() < len(y) for pair in splits for part in pair)
     if not splits or not within or any(np.unique(y[train]).size < 2 for train, _ in splits):
         raise InputError("each fold needs indices of the model's points, both classes in training and at least one to validate")

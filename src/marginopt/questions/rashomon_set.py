@@ -20,7 +20,7 @@ import numpy as np
 
 from ..display import Sense, bound_text
 from ..drawing import COLOURS, GREY, literal_text
-from ..errors import InputError, count_text
+from ..errors import InputError, count_text, short_text
 from ..models.arrays import FloatArray, as_positive
 from ..models.formulations.margin.model import Margin
 from ..models.model import Model
@@ -332,7 +332,9 @@ class ImportanceQuestion(BoundedQuestion):
 
     def __post_init__(self) -> None:
         if self.column not in coefficient_columns(self.model):
-            raise InputError(f"column must be one of {coefficient_columns(self.model)}; it is {self.column!r}", name="column")
+            raise InputError(
+                f"column must be one of {coefficient_columns(self.model)}; it is {short_text(self.column)}", name="column"
+            )
 
     @property
     def exclusions(self) -> Mapping[int, CoefficientBounds]:

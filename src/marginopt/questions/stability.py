@@ -29,7 +29,7 @@ import numpy as np
 from ..data_names import DataNames
 from ..display import Display, Displayable, Sense, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
-from ..errors import InputError, UnsupportedModelError, count_text
+from ..errors import InputError, UnsupportedModelError, count_text, short_text
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
 from ..models.formulations.margin.exact_evaluation import satisfies_margins
 from ..models.formulations.zero_one import ZeroOneSVM
@@ -444,7 +444,7 @@ def solve_logged(
 def check_index(index: object, count: int) -> None:
     """Raise InputError unless ``index`` is an integer from 0 to ``count`` - 1."""
     if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not 0 <= index < count:
-        raise InputError(f"index must be a number from 0 to {count - 1}; it is {index!r}", name="index")
+        raise InputError(f"index must be a number from 0 to {count - 1}; it is {short_text(index)}", name="index")
 
 
 def zero_one_view(model: ZeroOneSVM) -> ZeroOneProblem:

@@ -119,7 +119,9 @@ def _selector(selector: str | Selector) -> Selector:
     if isinstance(selector, Selector):
         return selector
     if selector not in SELECTORS:
-        raise InputError(f"selector must be one of {', '.join(SELECTORS)}, or a Selector; it is {selector!r}", name="selector")
+        raise InputError(
+            f"selector must be one of {', '.join(SELECTORS)}, or a Selector; it is {short_text(selector)}", name="selector"
+        )
     return SELECTORS[selector]
 
 

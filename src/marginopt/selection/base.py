@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ..errors import InputError, count_text
+from ..errors import InputError, count_text, short_text
 from ..models.arrays import FloatArray, IntArray, Points, check_bytes, plain_fields
 from ..models.formulations.svm_duals import ConvexHullsDual
 from ..models.kernels.kernels import RBF, Precomputed, squared_distances
@@ -243,6 +243,6 @@ def best_cost(trainer: Trainer, gamma: float, split: Split) -> tuple[float, Floa
 def check_judge_parameters(judge: str, share: float) -> None:
     """Raise InputError unless ``judge`` is a known name and ``share``, the validation part, lies between 0 and 1."""
     if judge not in ("holdout", "training"):
-        raise InputError(f"judge must be 'holdout' or 'training'; it is {judge!r}", name="judge")
+        raise InputError(f"judge must be 'holdout' or 'training'; it is {short_text(judge)}", name="judge")
     if not 0 < share < 1:
-        raise InputError(f"share, the validation part, must lie between 0 and 1; it is {share!r}", name="share")
+        raise InputError(f"share, the validation part, must lie between 0 and 1; it is {short_text(share)}", name="share")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..errors import InputError, MissingPackageError, SolverError
+from ..errors import InputError, MissingPackageError, SolverError, short_text
 from ..models.arrays import FloatArray, as_integer
 from ..models.formulations.max_min import MaxMinSVM, fisher_ratio
 from ..solvers.parallel import SerialExecutor
@@ -120,10 +120,10 @@ class Bat(Selector):
         for name, minimum in (("bats", 2), ("iterations", 1)):
             object.__setattr__(self, name, as_integer(getattr(self, name), name, minimum))
         if self.scale not in ("log2", "linear"):
-            raise InputError(f"scale must be 'log2' or 'linear'; it is {self.scale!r}", name="scale")
+            raise InputError(f"scale must be 'log2' or 'linear'; it is {short_text(self.scale)}", name="scale")
         for name in ("loudness", "pulse_rate"):
             if not 0 < getattr(self, name) <= 1:
-                raise InputError(f"{name} must lie in (0, 1]; it is {getattr(self, name)!r}", name=name)
+                raise InputError(f"{name} must lie in (0, 1]; it is {short_text(getattr(self, name))}", name=name)
 
     def choose(self, sample: Sample) -> Choice:
         """Return the best position; ``details['positions']`` and ``['accuracy']`` are those of all models trained, in order."""
@@ -328,7 +328,8 @@ class MaxMinSelector(Selector):
         super().__post_init__()
         if self.parameter not in ("gamma", "log-gamma"):
             raise InputError(
-                f"parameter must be 'gamma' or 'log-gamma', one γ for all features; it is {self.parameter!r}", name="parameter"
+                f"parameter must be 'gamma' or 'log-gamma', one γ for all features; it is {short_text(self.parameter)}",
+                name="parameter",
             )
 
     def choose(self, sample: Sample) -> Choice:

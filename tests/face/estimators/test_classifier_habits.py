@@ -56,6 +56,24 @@ def test_the_models_of_several_classes_have_the_names_of_theirs() -> None:
     assert mo.estimators.MulticlassSVC().fit(X3, words).problem_.class_names == ("a", "b", "c")
 
 
+@pytest.mark.parametrize(
+    ("estimator", "problem"),
+    [
+        (lambda: mo.estimators.MEBOneClass(), lambda fitted: fitted.problem_),
+        (lambda: mo.estimators.NonparallelSVC(kernel="linear"), lambda fitted: fitted.problems_[1]),
+        (lambda: mo.estimators.KernelNPSVC(kernel="linear", max_iter=2, tol=0.9), lambda fitted: fitted.problem_),
+    ],
+    ids=["ball", "nonparallel", "joint"],
+)
+def test_problems_without_an_intercept_column_have_the_names_of_the_features(estimator: Any, problem: Any) -> None:
+    pd, rng = pytest.importorskip("pandas"), np.random.default_rng(3)
+    frame, labels = pd.DataFrame(rng.normal(size=(16, 2)), columns=["age", "in come"]), np.resize(["no", "yes"], 16)
+    model = problem(estimator().fit(frame, labels))
+    assert model.feature_names == ("age", "in come")
+    assert "features: age, in come" in str(model)
+    assert problem(estimator().fit(frame.to_numpy(), labels)).feature_names == ()
+
+
 def test_hinge_cross_validation_is_grid_search() -> None:
     chosen = mo.estimators.HingeSVCCV(lam_grid=4, cv=3).fit(X3, Y3)
     beta = np.arange(1, 5) / 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,3 +68,20 @@ def test_its_optimum_is_ours(name: str) -> None:
     assert max(result.certificate.violations.values(), default=0.0) <= 1e-5
     if expected is not None:
         assert result.objective == pytest.approx(float(expected), rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("size", [2, 40])
+def test_auxiliary_variables_are_printed_last_and_marked(size: int, tmp_path: Path) -> None:
+    """A reader finds the problem's own variables first, in small and large forms, also after a file."""
+    x, b = cp.Variable(size, name="x"), cp.Variable(name="b", boolean=True)
+    form = mo.from_cvxpy(cp.Problem(cp.Minimize(cp.norm1(x) + cp.sum_squares(x - 1) + b), [x >= -1]))
+    auxiliary = [block.label for block in form.blocks if block.auxiliary]
+    assert {block.label for block in form.blocks} - {*auxiliary} == {"x", "b"}
+    for shown in (form, mo.read(form.write(tmp_path / "form.npz")).form):
+        lines = str(shown).splitlines()
+        marked = [k for k, line in enumerate(lines) if "auxiliary" in line]
+        own = [k for k, line in enumerate(lines) if line.split()[0] == "x" and k > 0 and not line.strip().startswith("x[")]
+        assert own
+        assert max(own) < min(marked)
+        assert all(any(label in lines[k] for k in marked) for label in auxiliary)
+    assert (r"\text{(auxiliary)}" in form.latex()) == (size == 2)

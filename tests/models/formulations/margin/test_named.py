@@ -72,6 +72,17 @@ def test_svdd_is_the_ball_and_at_small_nu_the_enclosing_one() -> None:
         mo.SVDD(points, 0.0)
 
 
+def test_a_nu_that_makes_the_objective_unbounded_is_refused_where_the_model_is_built() -> None:
+    """With a free intercept ν is at most twice the smaller class's share of the weight, here 3/8 or 3/4."""
+    y, weights = np.where(np.arange(16) < 3, 1.0, -1.0), np.where(np.arange(16) < 3, 13.0 * 3.0 / 5.0 / 3.0, 1.0)
+    rows = X[np.arange(16) % X.shape[0]]
+    for nu, weight in ((6 / 16, 1.0), (0.75, weights)):
+        assert mo.solve(mo.NuSVM(rows, y, nu, sample_weight=weight), "clarabel").status is mo.Status.OPTIMAL
+        assert mo.NuSVM(rows, y, 1.0, "penalised", sample_weight=weight).nu == 1.0
+        with pytest.raises(InputError, check=about("nu")):
+            mo.NuSVM(rows, y, nu + 1e-6, sample_weight=weight)
+
+
 NAMED = [
     mo.EpsilonSVR(X, TARGET, C=1.5, epsilon=0.2),
     mo.EpsilonSVR(X[:, 1:], TARGET, kernel=mo.RBF(0.6)),

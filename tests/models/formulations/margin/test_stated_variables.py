@@ -77,6 +77,32 @@ def test_relaxed_compositions_have_no_sets_of_integers(model: mo.Margin) -> None
     assert not any(re.search(r"\\\{0,1\\\}|mathbb\{Z\}", line.latex) for line in lines)
 
 
+@pytest.mark.parametrize("model", _MODELS, ids=lambda m: m.statement.title)
+@pytest.mark.parametrize("encoding", ["auto", "indicator"])
+def test_relaxed_compositions_print_the_rows_that_the_form_keeps(model: mo.Margin, encoding: str) -> None:
+    """Indicator constraints are dropped from the form and from the print; every other printed row stays in both."""
+    model = model.replace("encoding", encoding)
+    relaxed = model.relaxed()
+    kept = {c.label for c in relaxed.form.constraints}
+    printed, before = ({part for line in m.statement.constraints for part in line.label.split(", ")} for m in (relaxed, model))
+    assert kept & before == kept & printed
+    switches = {c.label for c in model.form.constraints} - kept
+    assert not switches & printed
+
+
+@pytest.mark.parametrize("loss", [*_LOSSES, margin.Hat()], ids=repr)
+def test_variables_of_a_group_have_its_number_of_points(loss: margin.Loss) -> None:
+    if not loss.is_sum_over_points or not loss.reads_class_labels:
+        pytest.skip("not a loss of a group")
+    alone = mo.Margin(_X[:7], np.resize([1.0, -1.0], 7), loss, domain=margin.Box(-2.0, 2.0))
+    groups = np.where(np.arange(18) < 7, "first", "rest")
+    model = mo.Margin(_X, _Y, {"first": loss, "rest": "hinge"}, groups=groups, domain=margin.Box(-2.0, 2.0))
+    of_group = [line for line in model.loss.variables() if line.label.startswith("first")]
+    for line, grouped in zip(alone.loss.variables(), of_group, strict=True):
+        assert grouped.text == f"{line.text.replace('^n', '^7')}  [first]"
+        assert grouped.latex == re.sub(r"\^\{?n(?!\w)", lambda m: m[0].replace("n", "7"), line.latex) + r"\ [\text{first}]"
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no TeX engine (pdflatex) is installed")
 def test_the_lists_of_variables_fit_on_the_page(tmp_path: Path) -> None:
     head = _MODELS[0].latex(standalone=True).partition("\\noindent")[0]
