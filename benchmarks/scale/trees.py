@@ -27,7 +27,7 @@ class Recorder:
         self.parents: list[int] = []
         self.work: list[int] = []
 
-    def append_events(self, log: Any) -> None:
+    def append_events(self, log: Any, tau: Any) -> None:
         at = 0
         while at < len(log):
             kind = int(log[at])

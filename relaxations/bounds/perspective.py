@@ -198,6 +198,8 @@ class Perspective(CertifiedConvexification[PerspectiveRelaxation]):
         A = dense_signed_rows(model.X, model.y)
         if isinstance(self.gamma, str):
             largest = float(np.linalg.eigvalsh(A.T @ A)[-1] if A.shape[1] <= A.shape[0] else np.linalg.eigvalsh(A @ A.T)[-1])
+            if largest <= 0.0:
+                raise InputError("the squares of all data are zero: there is nothing to separate", name="X")
             return repair_gamma(A, np.full(A.shape[0], 1.0 / largest), margin=1e-8)
         return repair_gamma(A, np.asarray(as_vector(self.gamma, A.shape[0], "gamma")), margin=1e-8)
 

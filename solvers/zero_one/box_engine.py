@@ -104,7 +104,7 @@ COUNTER_NAMES = ("nodes", "relaxations", "newton_steps", "points")
 class BoxLog(Protocol):
     """Protocol of a writer of the search tree's proof log (`solvers.zero_one.box_log`)."""
 
-    def append_events(self, log: FloatArray) -> None:
+    def append_events(self, log: FloatArray, tau: FloatArray) -> None:
         """Write events that the compiled loops have recorded."""
 
     def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
@@ -335,7 +335,7 @@ class BoxEngine(Engine):
         p = self._data.rows.shape[1]
         if self._log is not None:
             length = int(pool.scalars.log_at)
-            self._log.append_events(pool.log[:length].copy())
+            self._log.append_events(pool.log[:length].copy(), self._leaf_rows.tau)
             pool.scalars.log_at = 0
         if code == CANDIDATE:
             reduced, point = self.search_data.reduced, pool.candidate[:p].copy()

@@ -39,13 +39,14 @@ class BoxRecords:
         self._theta = 1.0
         self._done: list[dict[str, Any]] = []
 
-    def append_events(self, log: FloatArray) -> None:
+    def append_events(self, log: FloatArray, tau: FloatArray) -> None:
         """Add events that the compiled loops have recorded: numbers, the first of which is the kind of the event.
 
         The kinds are 0 node, parent, side (which child, 0 or 1); 1 node, count, (point, state, α)...; 2 node, split (a
         coordinate, or -1 - point), mid (where the coordinate is split); 3 node, count, (point, point, price)...; 4 node, θ. Event
         1 ends a round. The pairs of 3 and the θ of 4 belong to the round that the next event 1 ends; pairs without such an event
-        are two kept points that exclude each other, which empties the node.
+        are two kept points that exclude each other, which empties the node. The loops' rows are the reduced ones over their
+        thresholds ``tau``: multipliers of the reduced rows, whose combination is that of the loops, are α/τ.
         """
         start = 0
         while start < len(log):
@@ -57,7 +58,7 @@ class BoxRecords:
             elif kind == 1:
                 count = int(log[start + 2])
                 entries = log[start + 3 : start + 3 + 3 * count].reshape(count, 3)
-                self._round(entries[:, 0], entries[:, 1], entries[:, 2])
+                self._round(entries[:, 0], entries[:, 1], entries[:, 2] / tau[entries[:, 0].astype(int)])
                 start += 3 + 3 * count
             elif kind == 3:
                 count = int(log[start + 2])
@@ -156,9 +157,9 @@ class BoxLogWriter(LogWriter):
         self._file.write(self._records.completed(last=True))
         return super().sync()
 
-    def append_events(self, log: FloatArray) -> None:
+    def append_events(self, log: FloatArray, tau: FloatArray) -> None:
         """Write events that the compiled loops have recorded; see `BoxRecords.append_events`."""
-        self._records.append_events(log)
+        self._records.append_events(log, tau)
         self._file.write(self._records.completed())
 
     def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:

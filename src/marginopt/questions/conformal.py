@@ -243,7 +243,7 @@ def conformal_sets(
     train_values, train_bounds, witnesses = _kept_table(view, training, optimum, cap, limits)
     new_values, new_bounds, _ = _kept_table(view, np.vstack([-X, X]), optimum, cap, limits)
     contains, certain = np.zeros((len(X), 2), bool), np.zeros((len(X), 2), bool)
-    scale = 4.0 * tol * cap
+    scale = 4.0 * tol * cap if math.isfinite(cap) else 0.0  # ∞ ≥ ∞ needs no tolerance
     for side in range(2):
         half = slice(side * len(X), (side + 1) * len(X))
         value, bound = new_values[half], new_bounds[half]

@@ -327,3 +327,12 @@ def test_scores_that_differ_by_less_than_the_tolerance_make_no_label_certain() -
     X, y = np.array([[64.0, -80.0]] * 3), np.array([-1.0, -1.0, 1.0])
     sets = conformal_sets(mo.ZeroOneSVM(X, y, 1.2177131218438095), [[64.0, -79.5]], 0.55)
     assert sets.contains.tolist() == [[True, True]] and sets.certain.tolist() == [[True, False]]
+
+
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+def test_a_point_that_no_classifier_keeps_ties_with_others() -> None:
+    """Three of five training points are zero, so L_i = ∞; a sixth has the p-value 4/6 for both labels, above α."""
+    X = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [-1.0, 2.0]])
+    model = mo.ZeroOneSVM(X, np.array([1.0, -1.0, 1.0, -1.0, 1.0]), 1.0)
+    sets = mo.questions.conformal_sets(model, np.zeros((1, 2)), alpha=0.3)
+    assert sets.contains.all() and sets.certain.all()

@@ -16,6 +16,15 @@ from marginopt.solvers import Options, certify, solve
 TIGHT = Options(tol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+@pytest.mark.parametrize("size", [0.0, 1e-170])
+def test_data_without_squares_have_no_gamma(size: float) -> None:
+    """1/||A'A|| is the uniform γ; of rows that are zero, or whose squares are, it was a division by zero."""
+    model = ZeroOneSVM(np.full((2, 1), size), np.array([1.0, -1.0]), 1.0)
+    with pytest.raises(InputError, check=about("X")):
+        relax(model, Perspective())
+
+
 def points(seed: int, n: int = 14) -> tuple[np.ndarray, np.ndarray]:
     return clouds(seed, n)
 

@@ -367,3 +367,20 @@ def test_a_header_that_asks_for_more_than_it_has_is_refused(tmp_path):
         records[0]["member"] = member
         path.with_suffix(".forged").write_text(sealed(records))
         assert not check_proof(path.with_suffix(".forged")).valid
+
+
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+@pytest.mark.parametrize("free", [False, True])
+def test_logs_of_columns_on_scales_of_their_own_are_accepted(tmp_path, free):
+    """Rounding relaxes margins to 1 - η, up to 1e-5 here. Rows of 1e9 that nearly cancel need the multipliers of exact rows."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([np.ones(8), rng.integers(-3, 4, (8, 2)) * np.array([1e6, 1e9])])
+        y = np.where(rng.random(8) < 0.5, 1.0, -1.0)
+        y[:2] = -1.0, 1.0
+        model = ZeroOneSVM(X, y, 1.0, intercept="free" if free else "penalised")
+        path = str(tmp_path / f"{seed}.jsonl")
+        result = solve(model, "zero-one-bb", engine="boxes", proof=path)
+        report = check_proof(path, model)
+        assert report.valid, report.message
+        assert report.bound == pytest.approx(result.bound, rel=1e-8)
