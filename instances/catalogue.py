@@ -149,7 +149,7 @@ def _resolve(name: str) -> tuple[DataSetInfo | DataSet, tuple[str, str] | None]:
             return entry, (match[2], match[3])
     known_names = [*by_name, *EXTENSIONS.names]
     suggestions = near_names(plain, known_names, 4)
-    hint = f"did you mean {' or '.join(suggestions)}?" if suggestions else f"known are {', '.join(sorted(known_names))}"
+    hint = f"did you mean {' or '.join(suggestions)}?" if suggestions else f"known are {', '.join(sorted(known_names))}."
     message = f"no data set is called {short_text(name)}; {hint} Files are read by read(path)"
     raise DataError(message, name=name, allowed=sorted(known_names))
 

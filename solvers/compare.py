@@ -224,12 +224,11 @@ class Comparisons(Mapping[str, Comparison], Displayable, Tabular):
         return [{"model": name, **record} for name, table in self.tables.items() for record in table.records()]
 
     def _cells(self) -> list[list[str]]:
-        """Return the seconds of each solver on each model ("-" if not solved), then the numbers solved and the means."""
+        """Return the seconds of each solver on each model, or what a run left, then the numbers solved and the means."""
         cells = []
         for name, table in self.tables.items():
             results = table.results
-            solved = [results[s] if s in results and results[s].conclusive else None for s in self.solvers]
-            cells.append([name, *("-" if r is None else f"{r.solve_seconds:.3g}" for r in solved)])
+            cells.append([name, *(_seconds_or_gap(results.get(solver)) for solver in self.solvers)])
         counts, means = ["solved"], ["mean s"]
         for solver in self.solvers:
             of_solver = [t.results[solver] for t in self.tables.values() if solver in t.results]
@@ -255,13 +254,21 @@ class Comparisons(Mapping[str, Comparison], Displayable, Tabular):
 
     def __str__(self) -> str:
         nodes = f" and {NODES_SHIFT:g} nodes" if self._counts_nodes else ""
-        lines = [f"seconds of the solved models; means are geometric, shifted by {SECONDS_SHIFT:g} s{nodes}"]
+        means = f"means are geometric, shifted by {SECONDS_SHIFT:g} s{nodes}"
+        lines = [f"seconds of the solved models; gaps of the others, - where a solver did not run; {means}"]
         return "\n".join([*lines, *column_lines([["model", *self.solvers], *self._cells()]), *self.notes])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The reasons of solvers without a result, by model, which stand below the table."""
-        return tuple(note for name, table in self.tables.items() for note in table.notes_on(name))
+        """The reasons of solvers without a result, which stand below the table; one sentence for models with the same reason."""
+        models: dict[tuple[str, str, str], list[str]] = {}
+        for name, table in self.tables.items():
+            for row in table.rows:
+                if row.result is None:
+                    models.setdefault((row.solver, row.status, row.reason), []).append(name)
+        return tuple(
+            ComparisonRow(solver, None, reason, status).note(_listed(names)) for (solver, status, reason), names in models.items()
+        )
 
     __repr__ = __str__
 
@@ -269,6 +276,21 @@ class Comparisons(Mapping[str, Comparison], Displayable, Tabular):
         """Return the notebook view."""
         rows = tuple(map(tuple, self._cells()))
         return Display("comparisons", head=("model", *self.solvers), rows=rows, words=("model",), text="\n".join(self.notes))
+
+
+def _seconds_or_gap(result: Result | None) -> str:
+    """Return the seconds of a solved model, "gap 0.12" or the status of one that is not solved, and "-" without a result."""
+    if result is None:
+        return "-"
+    if result.conclusive:
+        return f"{result.solve_seconds:.3g}"
+    return f"gap {result.gap:.2g}" if np.isfinite(result.gap) and result.values else str(result.status)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return up to three names, or the first two and the number of the others."""
+    shown = names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} other models"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _shown(column: str, value: Any) -> str:

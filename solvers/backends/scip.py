@@ -195,6 +195,9 @@ def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any]) -> None
 
 #: Name of the native option that adds the separator `ConflictCuts`, and the only value that it takes.
 _CUTS, _CONFLICTS = "cuts", "conflicts"
+#: SCIP's limit of the share of integer variables without a value in a start that it completes; 0.85 by default, which leaves out
+#: a start of the coefficients alone.
+_UNKNOWN_SHARE = "heuristics/completesol/maxunknownrate"
 
 
 def _with_separator(model: Model, options: Options) -> Options:
@@ -542,6 +545,8 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, Any]:
         return {}
     indices, values = started_variables(form, options)
     is_partial = indices.size < form.n
+    if is_partial and _UNKNOWN_SHARE not in options.native:
+        model.setParam(_UNKNOWN_SHARE, 1.0)
     solution = model.createPartialSol() if is_partial else model.createSol()
     variables = [model.data[j] for j in indices] if is_partial else model.data
     for variable, value in zip(variables, values if is_partial else extend_point(form, values), strict=True):

@@ -34,7 +34,6 @@ from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphB
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm, multipliers_by_label
 from ..records import Answer, Options, Update, UpdateKind
-from .native_options import is_complete, warn_unused_start
 from .solver import FIRST_BUILD, KeptModel, Solver, SolverInfo, installed_version
 from .timeouts import ABANDONED_STATUS, CallTimeout, forked_with, run_in_subprocess, time_allowance
 
@@ -154,13 +153,13 @@ class BridgeChain:
             dual = bridge.lift_dual(dual)
         return dual
 
-    def extend_start(self, start: Mapping[str, FloatArray]) -> Mapping[str, FloatArray] | None:
-        """Return the target's start values; None if there are bridges, which need every variable, and the start lacks some."""
+    def extend_start(self, start: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
+        """Return the target's start values: NaN for variables without a value, and no entry for blocks without any."""
         if not self.bridges:
             return start
-        if not all(is_complete(start.get(block.label)) for block in self.source.blocks):
-            return None
-        return self.target.split(self.extend(self.source.join(start)))
+        unknown = self.source.split(np.full(self.source.n, np.nan))
+        values = self.target.split(self.extend(self.source.join({**unknown, **start})))
+        return {label: value for label, value in values.items() if not np.isnan(value).all()}
 
     def bring_back(self, answer: Answer) -> Answer:
         """Return the source's answer for an answer of the target: point, multipliers and rays."""
@@ -264,8 +263,6 @@ class Backend(Solver):
         chain = BridgeChain.plan(model.form, self.info)
         if options.start is not None:
             options = replace(options, start=chain.extend_start(options.start))
-            if options.start is None:
-                warn_unused_start(self.info.name, f"{', '.join(chain.names)} before it need a value for each variable")
         built = time.perf_counter() - begin
         try:
             answer = self._solved(chain.target, options, built, kept_model)

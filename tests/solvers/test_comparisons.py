@@ -217,3 +217,20 @@ def test_a_callback_that_nobody_calls_is_said() -> None:
         assert mo.solve(program, "osqp", callback=rows.append).solved
     assert [warning.message.name for warning in warned] == ["callback"] and not rows  # type: ignore[union-attr]
     assert mo.solve(program, "clarabel", callback=rows.append).solved and rows
+
+
+def test_models_with_the_same_reason_share_one_note() -> None:
+    hinge = mo.HingeSVM([[1.0, 1.0], [1.0, -1.0]], [1.0, -1.0], lam=1.0)
+    tables = mo.compare(dict.fromkeys("abcd", hinge), ["zero-one-bb", "clarabel"])
+    (note,) = tables.notes
+    assert tables["a"].rows[0].reason in note
+
+
+def test_a_search_that_a_limit_ended_shows_its_gap() -> None:
+    model = mo.ZeroOneSVM(mo.load("wdbc").prepared().subsample(40, 0), lam=1.0)
+    table = mo.compare({"a": model, "b": mo.HingeSVM(model.X, model.y, lam=1.0)}, ["zero-one-bb"], node_limit=1)
+    result = table["a"]["zero-one-bb"]
+    assert not result.conclusive
+    cells = {row[0]: row[1] for row in table.display().rows}
+    assert float(cells["a"].removeprefix("gap ")) == pytest.approx(result.gap, rel=0.05)
+    assert cells["b"] == "-"

@@ -7,7 +7,7 @@ convex). m_i is the margin y_i x_i'w of point i, c_i its cost, r_i = 1 - m_i, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -285,11 +285,11 @@ class StrongestConic(Loss):
             builder.gain_of_squares(self.curvature, context.w)
         return z
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ConicProblem | None:
-        """Return the `ConicProblem` of μ||w||², equal costs and the signed rows y_i x_i in ``A``; None for other problems."""
+    def view(self, rows: Callable[[], FloatArray], costs: FloatArray, penalised: BoolArray, mu: float) -> ConicProblem | None:
+        """Return the `ConicProblem` of μ||w||², equal costs and the signed rows y_i x_i; None for other problems."""
         plain = mu > 0.0 and penalised.all() and costs.size and costs[0] > 0 and (costs == costs[0]).all()
-        metric = None if mu == 1.0 else mu * np.eye(A.shape[1])
-        return ConicProblem(A, float(costs[0]), None, metric) if plain else None
+        metric = None if mu == 1.0 else mu * np.eye(penalised.size)
+        return ConicProblem(rows(), float(costs[0]), None, metric) if plain else None
 
     def cost_line(self) -> Line:
         """Return the printed Σ c_i z_i + <D, W - ww'>."""

@@ -12,7 +12,7 @@ formula c ≥ 0 are the ``costs``, the weights of the losses in L, and α ≥ 0 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -468,9 +468,11 @@ class Loss(Part):
         """Return optimal values of the variables that `add` makes, for a given classifier; empty if they cannot be computed."""
         return {}
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> object:
-        """Return the record of min μ||w||² (penalised w_j) + Σ_i costs_i ℓ(a_i'w), a_i the rows of A and μ > 0, that an algorithm
-        reads, such as `ZeroOneProblem`; None without one.
+    def view(self, rows: Callable[[], FloatArray], costs: FloatArray, penalised: BoolArray, mu: float) -> object:
+        """Return the record of min μ||w||² (penalised w_j) + Σ_i costs_i ℓ(a_i'w), μ > 0, that an algorithm reads, such as
+        `ZeroOneProblem`; None without one.
+
+        ``rows`` makes the dense matrix of the a_i, which may not fit in memory: only a loss that has a record calls it.
         """
         return None
 

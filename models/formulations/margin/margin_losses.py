@@ -8,7 +8,7 @@ computed for a given w by ``blocks``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -317,10 +317,10 @@ class ZeroOne(Loss):
         """Return the values of z."""
         return {"z": (classifier.argument < self.threshold - classifier.tolerance).astype(np.float64)}
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
+    def view(self, rows: Callable[[], FloatArray], costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
         """Return the `ZeroOneProblem` min ||w||² + Σ c_i 1{m_i < 1}; None for another t or factor μ of ||w||², or a cost of 0."""
         plain = self.threshold == 1.0 and mu == 1.0 and (costs > 0.0).all()
-        return ZeroOneProblem(A, costs, penalised) if plain else None
+        return ZeroOneProblem(rows(), costs, penalised) if plain else None
 
     def saturation(self) -> float:
         """Return the threshold t: the loss is 0 from t on, 1 below it."""

@@ -758,7 +758,7 @@ class Margin(Model):
         mu = self.regulariser.square
         if on_disk or not mu:
             return None
-        view = self.loss.view(dense_signed_rows(self.points, self.y), self.costs, self.penalised, mu)
+        view = self.loss.view(lambda: dense_signed_rows(self.points, self.y), self.costs, self.penalised, mu)
         return view if isinstance(view, kind) else None
 
     @cached_property

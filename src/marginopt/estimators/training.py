@@ -171,10 +171,11 @@ def _warn_of_zero(problem: Model, result: Result) -> None:
     rounding = 0.0 if result.certificate is None else result.certificate.error
     if gain > max(gap, rounding):
         return
+    remedy = "a larger lam, or a smaller tol" if result.solved else "a larger time_limit or node_limit, or a larger lam"
     warnings.warn(
         f"{result.solver} on {result.model}: the classifier is not better than w = 0 by more than the tolerance (objective "
         f"{result.objective:.6g}, {problem.value_at_zero:.6g} at w = 0, {gap:.1e} left open), so its direction means nothing; "
-        "give a larger lam, or a smaller tol",
+        f"give {remedy}",
         ConvergenceWarning,
         stacklevel=3,
     )

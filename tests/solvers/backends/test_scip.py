@@ -11,6 +11,7 @@ from facts import about
 from interrupts import interrupted
 from programs import KNOWN, WITHOUT_OPTIMUM, X11, Y11, form_of, hard_zero_one, knapsack
 
+import marginopt as mo
 from marginopt.errors import ExportError, InputError
 from marginopt.models import (
     RBF,
@@ -211,3 +212,15 @@ def test_a_pool_is_judged_point_by_point_and_priorities_change_no_optimum() -> N
     assert first.objective == pytest.approx(result.objective) and first.pool == ()
     with pytest.raises(InputError, check=about("priorities")):
         solve_problem(form, "scip", Options(native={"priorities": {"z": 1}}))
+
+
+def test_a_start_of_the_coefficients_alone_is_completed_behind_a_bridge(recwarn: pytest.WarningsRecorder) -> None:
+    """The form that SCIP reads has the epigraph of ||w||² as one more variable, and its binaries have no value either."""
+    data = mo.instances.gaussian_clusters(24, 2, 0.7, seed=3)
+    model = mo.ZeroOneSVM(data, lam=1.0)
+    best = mo.solve(model, "zero-one-bb")
+    started = mo.solve(model, "scip", node_limit=1, start={"w": best.values["w"]})
+    assert started.objective is not None and best.objective is not None
+    assert started.objective <= best.objective * (1.0 + 1e-6)
+    assert mo.solve(model, "scip", node_limit=1).objective > started.objective  # type: ignore[operator]
+    assert not [w for w in recwarn if isinstance(w.message, mo.errors.MarginoptWarning)]
