@@ -87,7 +87,7 @@ for each start u
 answer: the best of the ends""",
     "auto-simplex": """
 columns <- float64 where n <= 2,000 and the whole matrix fits the memory; else float32
-cache <- the memory limit, or a quarter of the machine's memory; no more than the whole matrix takes
+cache <- the memory limit, or a quarter of the usable memory; no more than the whole matrix takes
 start <- the farthest vertex where there is a linear term and one simplex; else a vertex
 run smo with these""",
     "smo": """

@@ -5,9 +5,12 @@ The checks copy nothing that already has the wanted form and never write to what
 
 from __future__ import annotations
 
+import functools
 import numbers
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -349,8 +352,32 @@ def _check_not_empty(shape: tuple[int, ...], name: str) -> None:
         raise InputError(f"{name} must have at least one row and one column; its shape is {shape}", name=name)
 
 
+#: Files with the memory limit of a container (control groups, versions 2 and 1); a limit that is not set is no number, or huge.
+_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def usable_memory() -> int:
+    """Return the bytes that this process may hold: the machine's memory, or less by ``ulimit -v`` or the limit of a container."""
+    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    try:
+        import resource
+    except ImportError:  # Windows
+        return limits[0]
+    limits += [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    return min(limit for limit in (*limits, *_container_limits()) if limit != resource.RLIM_INFINITY)
+
+
+@functools.cache
+def _container_limits() -> tuple[int, ...]:
+    limits = []
+    for name in _CONTAINER_LIMITS:
+        with suppress(OSError, ValueError):
+            limits.append(int(Path(name).read_text()))
+    return tuple(limits)
+
+
 def materialise_limit() -> int:
-    """Return the bytes that a form may take: half of the machine's memory, or the environment variable MARGINOPT_MAX_BYTES.
+    """Return the bytes that a form may take: half of `usable_memory`, or the environment variable MARGINOPT_MAX_BYTES.
 
     Returns
     -------
@@ -364,7 +391,7 @@ def materialise_limit() -> int:
     """
     value = os.environ.get("MARGINOPT_MAX_BYTES")
     if value is None:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        return usable_memory() // 2
     try:
         return int(float(value))
     except (ValueError, OverflowError) as error:
@@ -378,10 +405,23 @@ def check_bytes(size: int, noun: str) -> None:
     limit = materialise_limit()
     if size > limit:
         raise TooLargeError(
-            f"{noun} would need {size:,} bytes ({size / 2**30:.1f} GiB); the limit is {limit:,} (half of this machine's memory, "
+            f"{noun} would need {size:,} bytes ({size / 2**30:.1f} GiB); the limit is {limit:,} (half of the usable memory, "
             "or MARGINOPT_MAX_BYTES). Choose an algorithm that needs no matrix: marginopt.solvers.table() lists them",
             name="X",
         )
+
+
+@contextmanager
+def memory_errors(computation: str) -> Iterator[None]:
+    """Raise `TooLargeError`, which names the computation, where memory runs out inside the ``with`` block."""
+    try:
+        yield
+    except MemoryError as error:
+        words = str(error) or "memory ran out"
+        raise TooLargeError(
+            f"{computation} needs more memory than there is: {words}. Give fewer points, or a solver that needs no matrix",
+            name="X",
+        ) from error
 
 
 def peak_memory() -> int:

@@ -11,7 +11,7 @@ from math import inf, isfinite
 from typing import Any
 
 from ..errors import SolverError, UnsupportedModelError, checked_return
-from ..models.arrays import FloatArray
+from ..models.arrays import FloatArray, memory_errors
 from ..models.deadline import OutOfTimeError, deadline
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
@@ -183,7 +183,7 @@ def relax(
     options = spec.merge_options(Options.of(options, **overrides))
     limit = inf if options.time_limit is None else options.time_limit
     try:
-        with deadline(begin + limit):
+        with memory_errors(f"the target of {reduction.name}"), deadline(begin + limit):
             target = checked_return(reduction.apply(original), (Model, StandardForm), "apply", reduction.name)
     except OutOfTimeError:
         words = f"the time limit of {limit:g} s ended while the target of {reduction.name} was made: give it a longer one"

@@ -29,6 +29,7 @@ from ..errors import (
     WriteError,
     short_text,
 )
+from ..models.arrays import memory_errors
 from ..models.deadline import OutOfTimeError, deadline, remaining_seconds, repair_deadline
 from ..models.model import BareForm, Model, as_model
 from ..models.program.form import Block, StandardForm
@@ -199,12 +200,13 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
     """Check that a solver can solve the model, run it and certify the answer."""
     licence, limit = _licence(chosen, model, options), options.time_limit
     try:
-        with deadline(np.inf if limit is None else begin + limit):
+        with memory_errors(f"{chosen.info.name} on {model.name}"), deadline(np.inf if limit is None else begin + limit):
             raw = _answer(chosen, model, options, begin, licence, kept_model)
     except OutOfTimeError:
         words = f"{chosen.info.name} was not called: the time limit ended while its matrices were made"
         raw = Answer(Status.TIME_LIMIT, NOT_CALLED, build_seconds=time.perf_counter() - begin, details={"abandoned": words})
-    with deadline(np.inf), repair_deadline(np.inf if limit is None else certification_deadline(limit, begin)):
+    certifying = memory_errors(f"the certificate of {chosen.info.name}'s answer to {model.name}")
+    with certifying, deadline(np.inf), repair_deadline(np.inf if limit is None else certification_deadline(limit, begin)):
         result = judge(model, chosen, raw, options, licence, picked)
     if raw.write_error is not None:
         raise WriteError(f"{raw.write_error}; the search ended there, and .result of this error holds what it had found", result)

@@ -27,6 +27,7 @@ from ..arrays import (
     as_points,
     as_positive,
     as_weights,
+    check_bytes,
     frozen,
     to_dense,
 )
@@ -249,6 +250,7 @@ class KernelMaxMin(MaxMinProblem):
 
 def _distances(X: FloatArray) -> FloatArray:
     """||x_i - x_j||²; zero on the diagonal."""
+    check_bytes(8 * X.shape[0] ** 2, "the distances of all pairs of points")
     distances = squared_distances(X, X)
     np.fill_diagonal(distances, 0.0)
     return distances

@@ -204,8 +204,21 @@ _CONSTANT = np.array([0.0, 0.0, 0.0, 1.0])
 
 def all_triangles(n: int) -> IntArray:
     """Return all 4·n(n-1)(n-2)/6 triangle inequalities of n binaries, as rows (i, j, k, kind), i < j < k, kind in 0, .., 3."""
-    triples = np.array(list(itertools.combinations(range(n), 3)), dtype=np.int64).reshape(-1, 3)
-    return np.column_stack([np.repeat(triples, 4, axis=0), np.tile(np.arange(4), triples.shape[0])])
+    return np.concatenate([np.zeros((0, 4), dtype=np.int64), *(_triangles_from(i, n) for i in range(n - 2))])
+
+
+def _triangles_from(i: int, n: int) -> IntArray:
+    """Return the triangle inequalities whose first binary is i.
+
+    Raises
+    ------
+    OutOfTimeError
+        The deadline has passed.
+    """
+    check_deadline()
+    j, k = np.triu_indices(n - i - 1, 1)
+    pairs = np.repeat(np.column_stack([np.full(j.size, i), j + i + 1, k + i + 1]), 4, axis=0)
+    return np.column_stack([pairs, np.tile(np.arange(4), j.size)])
 
 
 def _triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequence[Affine]) -> Affine:
@@ -226,6 +239,7 @@ def _triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequen
             )
     terms = {}
     for label, parts in entries.items():
+        check_deadline()
         row_numbers, columns, data = (np.concatenate([part[k] for part in parts]) for k in range(3))
         terms[label] = CSRRows.from_matrix(sp.csr_array((data, (row_numbers, columns)), shape=(cuts.shape[0], width)))
     return Affine(terms, _CONSTANT[cuts[:, 3]])
@@ -251,12 +265,17 @@ def violated_triangles(values: Mapping[str, FloatArray], binary: IntArray, max_r
     """
     z = values["x"][binary]
     Z = np.array([values[f"x z{j}"][binary] for j in range(binary.size)]).reshape(binary.size, binary.size)
-    cuts = all_triangles(binary.size)
-    i, j, k = cuts[:, 0], cuts[:, 1], cuts[:, 2]
-    terms = np.column_stack([z[i], z[j], z[k], Z[i, j], Z[i, k], Z[j, k]])
-    value = (_SIGNS[cuts[:, 3]] * terms).sum(axis=1) + _CONSTANT[cuts[:, 3]]
-    worst = np.argsort(value, kind="stable")[:max_rows]
-    return np.asarray(cuts[worst[value[worst] < -min_violation]])
+    worst, values_of_worst = all_triangles(0), np.zeros(0)
+    for first in range(binary.size - 2):  # all triangles at once take gigabytes from some hundred binaries on
+        cuts = _triangles_from(first, binary.size)
+        i, j, k = cuts[:, 0], cuts[:, 1], cuts[:, 2]
+        terms = np.column_stack([z[i], z[j], z[k], Z[i, j], Z[i, k], Z[j, k]])
+        value = (_SIGNS[cuts[:, 3]] * terms).sum(axis=1) + _CONSTANT[cuts[:, 3]]
+        violated = value < -min_violation
+        worst, values_of_worst = np.concatenate([worst, cuts[violated]]), np.concatenate([values_of_worst, value[violated]])
+        order = np.argsort(values_of_worst, kind="stable")[:max_rows]
+        worst, values_of_worst = worst[order], values_of_worst[order]
+    return worst
 
 
 def binaries_of(form: StandardForm) -> IntArray:
@@ -267,7 +286,9 @@ def binaries_of(form: StandardForm) -> IntArray:
 def product_bytes(form: StandardForm, triangles: int) -> int:
     """Return the bytes that `product_form` takes at most with this number of triangles (measured up to 100 binaries)."""
     stored = sum(c.F.nnz for c in form.constraints) + 4 * form.n
-    return 250 * int(binaries_of(form).size) * stored + 2000 * triangles
+    binaries = int(binaries_of(form).size)
+    # each product stores where every row of the triangles and of the symmetry begins
+    return 250 * binaries * stored + max(2000, 20 * binaries) * triangles + 8 * binaries**3
 
 
 def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:

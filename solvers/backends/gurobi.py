@@ -95,6 +95,12 @@ _STATUS = {
     "MEM_LIMIT": Status.MEMORY_LIMIT,
     "NUMERIC": Status.STALLED,
     "SUBOPTIMAL": Status.STALLED,
+    "LOCALLY_OPTIMAL": Status.STATIONARY,
+    "CUTOFF": Status.INTERRUPTED,  # by the user's option Cutoff
+    "INPROGRESS": Status.FAILED,
+    "INF_OR_UNBD": Status.FAILED,
+    "LOADED": Status.FAILED,
+    "LOCALLY_INFEASIBLE": Status.FAILED,  # no proof
 }
 
 

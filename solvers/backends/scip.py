@@ -384,6 +384,8 @@ _STATUS = {
     "restartlimit": Status.INTERRUPTED,
     "primallimit": Status.INTERRUPTED,
     "duallimit": Status.INTERRUPTED,
+    "inforunbd": Status.FAILED,
+    "unknown": Status.FAILED,
 }
 
 

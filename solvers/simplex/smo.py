@@ -11,7 +11,6 @@ weight between two points. At each decade of the gap the run compares the estima
 from __future__ import annotations
 
 import enum
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from ...errors import count_text
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, usable_memory
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.named_scalars import integers_and_floats
@@ -503,7 +502,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
 #: Number of points up to which columns are float64: the cache is small, and refreshes are saved.
 _DOUBLE_UP_TO = 2000
-#: Without a memory limit the cache takes at most the machine's memory divided by this.
+#: Without a memory limit the cache takes at most the usable memory divided by this.
 _MEMORY_PARTS = 4
 
 
@@ -530,7 +529,7 @@ def choose_parameters(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     n, tol = view.n, options.tolerance(SMO.info.tolerance)
     memory = options.memory_limit
     if memory is None:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _MEMORY_PARTS
+        memory = usable_memory() / _MEMORY_PARTS
     matrix_bytes = 8 * n * n
     precision = _precision(view) if matrix_bytes <= memory else "single"
     double = precision == "double"

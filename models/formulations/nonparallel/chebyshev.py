@@ -509,7 +509,7 @@ class ChebyshevNPSVC(Model):
                 f"{self.name} with n = {count_text(n, 'point')} and "
                 f"{count_text(p, 'feature')} would need {memory_text} for its matrices; "
                 f"the limit is {limit:,} "
-                "(half of this machine's memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
+                "(half of the usable memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
                 "KernelNPSVC(approximation='nystroem' or 'fourier')",
                 name="X",
             )
