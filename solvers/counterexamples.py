@@ -6,7 +6,8 @@ A solver may claim that a point is optimal which is not: presolve and absolute t
 small. The objective is cheap to evaluate, so a few hundred points are tried: zero, multiples of the solver's
 point, coordinate directions, the directions that raise the rows, multiples of the continuous relaxation's solution, and the
 minima of exact searches along coordinates. The model completes each point from its leading block; for a form without a
-formulation whole points are tried. A counterexample refutes a claim; a search without one proves nothing.
+formulation whole points are tried. A counterexample refutes a claim; a search without one proves nothing. Data far from the
+origin are searched in the variables of `Centring`.
 
 *Exact searches along coordinates.* The leading block is the first block of the form's variables: w of a classifier. Most of the
 other variables are slacks: each has rows of its own, and its least feasible value is the largest that these rows require, rounded
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -137,28 +138,32 @@ def _remark(answer: Answer, certificate: Certificate | None, better: Certificate
 
 def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | None, level: float) -> Iterator[FloatArray]:
     """Yield points of the form, whole or completed by the model, that may cost less than ``level``; most are infeasible."""
-    zero = np.zeros(form.n)
+    zero, centring = np.zeros(form.n), Centring.of(form)
     claimed_point = None if answer.values is None else _joined(model, form, answer.values)
-    relaxed = _relaxation(form, seconds)
+    claimed_point = None if claimed_point is None else centring.centred(claimed_point)
+    relaxed = _relaxation(centring.form, seconds)
     label = form.blocks[0].label
     points = [point for point in (claimed_point, relaxed) if point is not None]
     if len(form.blocks) == 1 or _joined(model, form, {label: form.split(zero)[label]}) is None:
         for direction in (zero, *points):
             for factor in _FACTORS if direction.any() else (1.0,):
-                yield np.clip(factor * direction, form.lower, form.upper)
-        costs = LeadingCosts.of(form, slice(0, form.n))
+                yield from centring.original(np.clip(factor * direction, centring.form.lower, centring.form.upper))
+        costs = LeadingCosts.of(centring.form, slice(0, form.n))
         for start in points or [zero]:
-            yield from costs.descend(start)
+            for point in costs.descend(start):
+                yield from centring.original(point)
         return
-    yield from points
-    block = form.blocks[0]
-    costs = LeadingCosts.of(form, form.slices[label])
-    for leading in _leading(form, costs, [zero, *points]):
+    for point in points:
+        yield from centring.original(point)
+    block, columns = form.blocks[0], form.slices[label]
+    costs = LeadingCosts.of(centring.form, columns)
+    for leading in _leading(centring.form, costs, [zero, *points]):
         if costs(leading) >= level:
             continue
-        point = _joined(model, form, {label: block.unpack(leading)})
-        if point is not None:
-            yield point
+        for w in centring.original(np.concatenate([leading, zero[columns.stop :]])):
+            point = _joined(model, form, {label: block.unpack(w[columns])})
+            if point is not None:
+                yield point
 
 
 def _leading(form: StandardForm, costs: LeadingCosts, points: list[FloatArray]) -> Iterator[FloatArray]:
@@ -217,6 +222,67 @@ _BESIDE = 1e-12
 _PASSES, _TABLE = 2, 2e5
 #: Least relative decrease of the cost.
 _FALL = 1e-12
+
+
+#: A column is centred if its part along the column without cost is this many times the rest.
+_FAR = 30.0
+#: Relative growth of points in centred variables: rounding errors of large terms that cancel then violate no margin.
+_GROWTH = (0.0, 1e-9, 1e-7)
+
+
+@dataclass(frozen=True, eq=False)
+class Centring:
+    """A change of variables x_b = u_b - r'u, x_j = u_j otherwise, where x_b is without cost, as an intercept is. Bounds of
+    x_b are left out.
+
+    With r_j = F_b'F_j / F_b'F_b the columns F_j - r_j F_b are orthogonal to F_b: for rows y_i (1, x_i) these are the deviations
+    from the columns' means. Where the data are far from the origin, a step along a coordinate of x changes all margins by as
+    much, and one along a coordinate of u does not.
+    """
+
+    form: StandardForm  #: the form in the variables u
+    column: int  #: b
+    shares: FloatArray  #: r; zero for b, beyond the leading block, and everywhere where nothing is to be centred
+
+    @classmethod
+    def of(cls, form: StandardForm) -> Centring:
+        """Return the change of variables for the first column without cost; none where no column is far from it."""
+        leading = form.slices[form.blocks[0].label]
+        costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.column_count_bounds > 0)
+        free = ~costs & ~form.integer
+        F = sp.csc_array(form.rows_matrix()[0])
+        sizes = np.asarray(F.multiply(F).sum(axis=0)).ravel()
+        candidates = np.flatnonzero(free[leading] & (sizes[leading] > 0.0))
+        if not candidates.size:
+            return cls(form, 0, np.zeros(form.n))
+        b = int(candidates[0])
+        shares = np.asarray(F.T @ _column(F, b)).ravel() / sizes[b]
+        rest = sizes - shares**2 * sizes[b]  # squared; it may be lost to rounding where the columns are nearly parallel
+        far = shares**2 * sizes[b] > _FAR**2 * rest
+        far[b], far[leading.stop :] = False, False
+        if not far.any():
+            return cls(form, b, np.zeros(form.n))
+        shares = np.where(far, shares, 0.0)
+        change = sp.eye_array(form.n, format="lil")
+        change[[b], :] -= shares[None, :]
+        change = sp.csr_array(change)
+        rows = tuple(replace(c, F=sp.csr_array(c.F @ change)) for c in form.constraints)
+        lower, upper = form.lower.copy(), form.upper.copy()
+        lower[b], upper[b] = -np.inf, np.inf
+        return cls(form.replace(constraints=rows, lower=lower, upper=upper), b, shares)
+
+    def centred(self, x: FloatArray) -> FloatArray:
+        """Return u of x."""
+        u = x.copy()
+        u[self.column] += self.shares @ x
+        return u
+
+    def original(self, u: FloatArray) -> Iterator[FloatArray]:
+        """Yield x of u; where columns are centred, also of slightly larger u."""
+        for growth in _GROWTH if self.shares.any() else _GROWTH[:1]:
+            x = u * (1.0 + growth)
+            x[self.column] -= self.shares @ x
+            yield x
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,7 @@ from .certification.verdict import (
     feasibility_tolerance_objection,
     gap_closed,
     proves_optimum,
+    reach_objection,
     small_objective_objection,
     verdict,
 )
@@ -417,6 +418,7 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
     return (
         (unbounded_integer_ray(form) if form.quadratic is None else "")
         or big_m_objection(form, form.join(values), tolerance)
+        or reach_objection(form, certificate, tolerance)
         or small_objective_objection(certificate, tolerance)
     )
 

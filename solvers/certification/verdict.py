@@ -24,11 +24,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...models.arrays import FloatArray
+from ...models.arrays import BoolArray, FloatArray
 from ...models.importing.source import Import, near_points
 from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
-from ...models.program.form import StandardForm
+from ...models.program.form import Constraint, StandardForm
 from ..records import Answer, Status
 from .certificate import MAX_RESIDUAL, Certificate, certify, largest_terms
 
@@ -153,16 +153,11 @@ def big_m_objection(form: StandardForm, x: FloatArray, tolerance: float) -> str:
     y = np.abs(x) * ~form.integer
     ends = [np.where(form.integer & np.isfinite(end), end, 0.0) for end in (x, form.lower, form.upper, np.zeros(form.n))]
     reach = largest if (largest := float(y.max(initial=0.0))) > _FEASIBLE else 1.0
-    worst, row_text, without_cost = 0.0, "", _slacks_without_cost(form)
-    for c in form.constraints:
-        if not isinstance(c.cone, (Nonnegative, Zero)):
-            continue
-        switched = largest_terms(c.F, form.integer.astype(np.float64))
-        continuous = largest_terms(c.F, (~form.integer).astype(np.float64))
+    worst, row_text = 0.0, ""
+    for c, switched, continuous in _switched_rows(form):
         size = np.maximum(largest_terms(c.F, y), np.min([np.abs(c.F @ z + c.g) for z in ends], axis=0))
         size = np.where(size > _NOTHING * continuous * reach, size, continuous * reach)
-        has_weight = (continuous > 0.0) & ~(c.F.maximum(0.0) @ without_cost > 0.0)
-        slack = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=has_weight)
+        slack = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=switched > 0.0)
         if slack.max(initial=0.0) > worst:
             worst, row_text = float(slack.max()), f"{c.label}, M = {switched[slack.argmax()]:.3g},"
     if worst < _VOID:
@@ -173,13 +168,54 @@ def big_m_objection(form: StandardForm, x: FloatArray, tolerance: float) -> str:
     )
 
 
+def reach_objection(form: StandardForm, certificate: Certificate, tolerance: float) -> str:
+    """Return why a mixed-integer solver's bound counts for nothing where big-M rows let a variable without cost go far; empty if
+    it counts.
+
+    The reduced cost of such a variable, an intercept say, may miss zero by an absolute ``tolerance`` there, which changes the
+    bound by as much times the variable's values. These reach its bounds, or M over its largest coefficient in rows of a big-M.
+    """
+    reach, free = np.zeros(form.n), ~form.integer & ~_has_cost(form)
+    for c, switched, _ in _switched_rows(form):
+        largest = abs(c.F).max(axis=0).toarray().ravel() if c.rows else np.zeros(form.n)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.maximum(reach, np.where(free & (largest > 0.0), switched.max(initial=0.0) / largest, 0.0))
+    reach = np.minimum(reach, np.maximum(np.abs(form.lower), np.abs(form.upper)))
+    farthest, size = float(reach.max(initial=0.0)), abs(certificate.objective)
+    if size <= max(certificate.error, certificate.rounding) or farthest * tolerance < _VOID * size:
+        return ""
+    name = form.names()[int(reach.argmax())]
+    return (
+        f"the solver's claim proves nothing: reduced costs within {tolerance:g} pass for zero there, and {name} may reach "
+        f"{farthest:.3g}, so that its bound may be off by {farthest * tolerance:.2g}, where the objective is {size:.3g} in size: "
+        "centre or scale the data, or (0-1 loss) take zero-one-bb"
+    )
+
+
+def _switched_rows(form: StandardForm) -> Iterator[tuple[Constraint, FloatArray, FloatArray]]:
+    """Yield linear constraints, and each row's largest coefficient of an integer (M) and of a continuous variable.
+
+    M counts as 0 in rows without continuous variables, and in rows that a slack without cost always satisfies.
+    """
+    without_cost = _slacks_without_cost(form)
+    for c in form.constraints:
+        if isinstance(c.cone, (Nonnegative, Zero)):
+            continuous = largest_terms(c.F, (~form.integer).astype(np.float64))
+            has_weight = (continuous > 0.0) & ~(c.F.maximum(0.0) @ without_cost > 0.0)
+            yield c, largest_terms(c.F, form.integer.astype(np.float64)) * has_weight, continuous
+
+
 def _slacks_without_cost(form: StandardForm) -> FloatArray:
     """Return 1 for a continuous variable that costs nothing, has no upper bound and is in one row alone; else 0."""
     rows = np.zeros(form.n, dtype=np.int64)
     for c in form.constraints:
         rows += np.bincount(c.F.indices, minlength=form.n)
-    costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.column_count_bounds > 0)
-    return ((rows == 1) & ~costs & ~form.integer & np.isposinf(form.upper)).astype(np.float64)
+    return ((rows == 1) & ~_has_cost(form) & ~form.integer & np.isposinf(form.upper)).astype(np.float64)
+
+
+def _has_cost(form: StandardForm) -> BoolArray:
+    """Return which variables have a cost, linear or quadratic."""
+    return form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.column_count_bounds > 0)
 
 
 def small_objective_objection(certificate: Certificate, tolerance: float) -> str:

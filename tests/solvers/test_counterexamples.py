@@ -88,3 +88,31 @@ def test_a_counterexample_has_whole_integers() -> None:
     result = mo.solve(model, "scip", time_limit=2.0)
     w = result.values["w"]
     assert np.array_equal(w, np.round(w)) and result.objective >= 0.5
+
+
+@pytest.mark.parametrize("offset", [1e5, 1e6])
+def test_data_far_from_the_origin_are_searched_about_their_centre(offset: float) -> None:
+    """Gurobi's claims were 13% and 118% above the optimum, which an offset leaves as it is if the intercept is free."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(20) % 2, 1.0, -1.0)
+    Z = rng.normal(size=(20, 2))
+    Z[:, 0] += y
+    optimum = mo.solve(mo.ZeroOneSVM(np.column_stack([np.ones(20), Z]), y, 1.0, intercept="free"), "zero-one-bb").objective
+    model = mo.ZeroOneSVM(np.column_stack([np.ones(20), Z + offset]), y, 1.0, intercept="free")
+    assert optimum is not None
+    zero = model.complete({"w": np.zeros(3)})
+    claim = Answer(Status.OPTIMAL, "a false claim", zero, objective=10.0, bound=10.0)
+    result = judge(model, get_solver("scip"), claim, Options(), OPEN_LICENCE)
+    assert result.status is Status.INACCURATE
+    assert result.objective is not None
+    assert optimum * (1.0 - 1e-6) <= result.objective <= 9.0
+
+
+@pytest.mark.parametrize("solver", ["gurobi", "scip"])
+def test_an_optimum_that_tolerances_of_reduced_costs_decide_is_inaccurate(solver: str) -> None:
+    """The optimum is 2/17, with an intercept of 4.7e7; Gurobi says 1, SCIP .247."""
+    pytest.importorskip({"gurobi": "gurobipy", "scip": "pyscipopt"}[solver], reason=f"{solver} is not installed")
+    X = np.array([[1.0, 100000002.0, 100000001.0], [1.0, 99999997.0, 99999998.0]])
+    result = mo.solve(mo.ZeroOneSVM(X, [-1.0, 1.0], 1.0, intercept="free"), solver)
+    assert result.objective is not None
+    assert result.status is not Status.OPTIMAL or abs(result.objective - 2.0 / 17.0) <= 1e-5
