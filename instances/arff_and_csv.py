@@ -14,16 +14,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from ..errors import DataError, MarginoptWarning, short_text
+from ..files import split_lines
 from .arrays import as_number
 from .tables import LABEL_NAMES, MISSING, Kind, Table, index_kind
-
-#: An end of a line.
-_LINE_END = re.compile(r"\r\n|\r|\n")
-
-
-def split_lines(text: str) -> list[str]:
-    """Return the lines of a text, ended by LF, CR or CRLF; str.splitlines knows further ends, which these formats do not."""
-    return _LINE_END.split(text)
 
 
 def _check_row_lengths(source: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:

@@ -19,8 +19,16 @@ import scipy.sparse as sp
 
 from ..data_names import is_missing, is_pandas_or_polars, names_of_rows
 from ..errors import DataError, InputError, MissingPackageError, count_text, short_text
-from ..files import READ_ERRORS, describe_read_error, read_arrays, read_bytes as _read_bytes, unpack_limit, without_compression
-from .arff_and_csv import parse_arff, parse_csv, split_lines
+from ..files import (
+    READ_ERRORS,
+    describe_read_error,
+    read_arrays,
+    read_bytes as _read_bytes,
+    split_lines,
+    unpack_limit,
+    without_compression,
+)
+from .arff_and_csv import parse_arff, parse_csv
 from .instance import Instance
 from .tables import MISSING, Categories, Kind, Missing, Table, Tidying, column_name, index_kind, instance_from_table, label_column
 

@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import DataError, ExportError, short_text
-from ...files import READ_ERRORS, describe_read_error, read_text, without_compression
+from ...files import READ_ERRORS, describe_read_error, read_text, split_lines, without_compression
 from ..program.bridges import ConesToQuadraticRows
 from ..program.cones import Feature
 from ..program.form import FileName, StandardForm
@@ -121,7 +121,7 @@ class InputFile:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text, and keep the number of the current one."""
-        for number, line in enumerate(self.text.splitlines(), 1):
+        for number, line in enumerate(split_lines(self.text), 1):
             self.line = number
             yield line
 

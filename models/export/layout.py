@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import DataError, short_text
-from ...files import READ_ERRORS, describe_read_error, read_text, without_compression, write_texts
+from ...files import READ_ERRORS, describe_read_error, read_text, split_lines, without_compression, write_texts
 from ..arrays import IntArray
 from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
@@ -92,7 +92,7 @@ def comment_lines(form: StandardForm, mark: str) -> list[str]:
 
 def _digest(text: str) -> str:
     """Return the digest of a text, whatever ends its lines."""
-    return hashlib.sha256("\n".join(text.splitlines()).encode("utf-8")).hexdigest()
+    return hashlib.sha256("\n".join(split_lines(text)).encode("utf-8")).hexdigest()
 
 
 class ConstraintLayout(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import DataError, short_text
+from ...files import split_lines
 from ..arrays import BoolArray, FloatArray
 from ..importing.quadratic_rows import QuadraticRow, with_plain_products
 from ..importing.source import binary_restatement
@@ -195,7 +196,10 @@ class _Reader:
             )
         if words[0] in self.columns and self.columns[words[0]] < len(self.columns) - 1:
             raise DataError(f"the column {words[0]} goes on behind another one: readers take it for a second column of this name")
+        declared = words[0] in self.columns
         j = self.columns.setdefault(words[0], len(self.columns))
+        if declared and self.integral != (j in self.integers):
+            raise DataError(f"a marker stands among the entries of {words[0]}: readers differ in whether it is an integer")
         if self.integral:
             self.integers.add(j)
         for name, word in zip(words[1::2], words[2::2], strict=True):
@@ -523,7 +527,7 @@ def _advice(words: list[str], most: int) -> str:
 def _table_lines(text: str, sections: Container[str]) -> Iterator[tuple[str, str]]:
     """Yield the lines of some sections, each with its section."""
     section = ""
-    for raw in text.splitlines():
+    for raw in split_lines(text):
         if not raw.strip() or raw.startswith("*"):
             continue
         if not raw[0].isspace():

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import DataError
-from ...files import read_text, write_texts
+from ...files import read_text, split_lines, write_texts
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..importing.quadratic_rows import with_plain_products
 from ..importing.source import binary_restatement
@@ -382,14 +382,14 @@ def _names_of_another_text(source: InputFile) -> bool:
     if layout is None or layout.order is None or not path.exists():
         return False
     names = layout.names
-    return read_text(path).splitlines() == [names[j] for j in layout.order if j < len(names)]
+    return split_lines(read_text(path)) == [names[j] for j in layout.order if j < len(names)]
 
 
 def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
     """Return the first ``count`` lines of a file of names (the objective's name is last); None without the file."""
     if not path.exists():
         return None
-    names = tuple(line.strip() for line in read_text(path).splitlines()[:count])
+    names = tuple(line.strip() for line in split_lines(read_text(path))[:count])
     if len(names) < count or len(set(names)) < count or "" in names:
         raise DataError(f"{count} different names are needed, one a line, for the file beside it", file=path)
     return names

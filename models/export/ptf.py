@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import DataError, short_text
+from ...files import split_lines
 from ..arrays import FloatArray, IntArray, check_bytes
 from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ..program.form import Constraint, StandardForm
@@ -260,7 +261,7 @@ def _paragraphs(body: list[_Line]) -> Iterator[list[_Line]]:
 
 
 def _program(source: InputFile) -> ConicProgram:
-    bare = ((number, _uncommented(raw)) for number, raw in enumerate(source.text.splitlines(), 1))
+    bare = ((number, _uncommented(raw)) for number, raw in enumerate(split_lines(source.text), 1))
     lines = [_Line(len(raw) - len(raw.lstrip()), raw.strip(), number) for number, raw in bare if raw.strip()]
     index = _Index(lines, source)
     n = len(index.number)

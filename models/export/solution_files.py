@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ...errors import DataError, near_names, short_text
-from ...files import READ_ERRORS, describe_read_error, read_bytes, read_text
+from ...files import READ_ERRORS, describe_read_error, read_bytes, read_text, split_lines
 from ..arrays import FloatArray
 from ..program.cones import PSD, Nonnegative, Zero
 from ..program.form import Constraint, StandardForm
@@ -90,7 +90,7 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
         A file of no known kind, or one that does not fit the form.
     """
     source = Path(path)
-    lines = read_bytes(source).decode("utf-8", "replace").splitlines()
+    lines = split_lines(read_bytes(source).decode("utf-8", "replace"))
     try:
         if (tables := _tables(lines)) is not None:
             return _in_order(form, _with_matrices(form, tables) if tables.matrices else tables)
@@ -472,7 +472,7 @@ def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
 
 def _maximises(program: Path) -> bool:
     """Return whether the .nl file of a maximised form maximises, as files of `write_form` do; True if the file is missing."""
-    return not program.exists() or any(line.startswith("O0 1") for line in read_text(program).splitlines())
+    return not program.exists() or any(line.startswith("O0 1") for line in split_lines(read_text(program)))
 
 
 def _nl_order(form: StandardForm, path: Path) -> np.ndarray:

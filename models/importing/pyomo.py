@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,16 +165,35 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
 
 
 def _sides(constraint: Any) -> tuple[float, float]:
-    """Return the lower and upper side of a constraint, infinite without one; reading a side that is no number raises an error."""
-    import pyomo.environ as pyo
-
+    """Return the lower and upper side of a constraint, infinite without one; a side that is no number raises an error."""
     try:
         low, high = constraint.lower, constraint.upper
     except ValueError as error:
         raise UnsupportedModelError(
             f"the constraint {constraint.name} has no standard form: {error}", name=constraint.name
         ) from error
-    return -np.inf if low is None else pyo.value(low), np.inf if high is None else pyo.value(high)
+    return _end(constraint.name, low, -np.inf), _end(constraint.name, high, np.inf)
+
+
+def _end(name: str, end: Any, without: float) -> float:
+    """Return the value of a side or bound of a row or variable, ``without`` if there is none."""
+    import pyomo.environ as pyo
+
+    with _reading(name):
+        return without if end is None else float(pyo.value(end))
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Raise InputError, which names the component, for what Pyomo raises on an expression without a value."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} cannot be read; a fixed variable, parameter or named expression in it may have no value, or none that is a "
+            f"number: {error}",
+            name=name,
+        ) from error
 
 
 def _quadratic_slacks(constraint: Any) -> list[tuple[float, bool]]:
@@ -233,17 +253,15 @@ def _bounds(variable: Any) -> tuple[float, float]:
 
     Pyomo checks bounds when they are read: a lower bound of +inf raises an error only then.
     """
-    import pyomo.environ as pyo
-
     if variable.fixed:
         return variable.value, variable.value
     try:
         low, high = variable.lb, variable.ub
-    except ValueError as error:
+    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         raise InputError(
             f"the bounds of the Pyomo variable {variable.name} are no bounds: {error}", name=variable.name
         ) from error
-    return -np.inf if low is None else pyo.value(low), np.inf if high is None else pyo.value(high)
+    return _end(variable.name, low, -np.inf), _end(variable.name, high, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,12 +286,8 @@ class _Expressions:
     def read(self, name: str, expression: Any) -> _Expression:
         from pyomo.repn import generate_standard_repn
 
-        try:
+        with _reading(name):
             representation = generate_standard_repn(expression, quadratic=True, compute_values=True)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"{name} cannot be read; a fixed variable or parameter in it may have no value: {error}", name=name
-            ) from error
         if representation.nonlinear_expr is not None:
             raise UnsupportedModelError(
                 f"{name} is neither linear nor quadratic, so it is in no cone of a standard form", name=name

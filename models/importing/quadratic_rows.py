@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from ...errors import InputError
 from ..arrays import FloatArray, IntArray
 from ..program.cones import Bilinear, Cone, RotatedSecondOrder, SecondOrder
 from ..program.form import Constraint, StandardForm
@@ -58,8 +60,17 @@ class QuadraticRow:
         return sp.coo_array((data, upper.coords), shape=upper.shape)
 
 
+def refuse_nan_sides(names: Sequence[str], left: ArrayLike, right: ArrayLike) -> None:
+    """Raise InputError for a row with a side that is NaN, which every comparison with a number takes for no side."""
+    rows = np.flatnonzero(np.isnan(left) | np.isnan(right))
+    if rows.size:
+        name = names[int(rows[0])]
+        raise InputError(f"the row {name} has a side that is NaN; without a side there, give an infinite number", name=name)
+
+
 def one_sided_quadratic_rows(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: float) -> Iterator[QuadraticRow]:
     """Yield left ≤ ½x'Qx + a'x ≤ right as rows with one side, or as an equality."""
+    refuse_nan_sides([name], left, right)
     if left == right:
         yield QuadraticRow(name, Q, a, right, equality=True)
         return

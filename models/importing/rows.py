@@ -21,7 +21,7 @@ from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import Cone, Indicator, Nonnegative, Zero
 from ..program.form import Block, Constraint, StandardForm
 from ..program.quadratic import Quadratic
-from .quadratic_rows import QuadraticRow, quadratic_cone, slack_of
+from .quadratic_rows import QuadraticRow, quadratic_cone, refuse_nan_sides, slack_of
 from .source import ConstraintValue, Evaluation, Source
 
 #: A name's index, as ``w[3]``, ``w(3)``, ``w_3`` and ``w3`` carry it.
@@ -106,8 +106,9 @@ class RowProgram:
         Raises
         ------
         InputError
-            A row with the lower side +inf or the upper side -inf.
+            A row with a side NaN, the lower side +inf or the upper side -inf.
         """
+        refuse_nan_sides(self.rows, self.row_lower, self.row_upper)
         impossible = np.flatnonzero((self.row_lower == np.inf) | (self.row_upper == -np.inf))
         if impossible.size:
             name = self.rows[int(impossible[0])]

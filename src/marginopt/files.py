@@ -282,6 +282,16 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise DataError(f"it is not UTF-8 text: {error.reason} at byte {error.start}", file=path, line=line) from None
 
 
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a file's text, ended by LF, CRLF or CR alone.
+
+    `str.splitlines` ends lines at eight further characters, such as a form feed or U+2028. In file formats these are blanks or
+    parts of names and comments, and what follows them in a comment would be read as a part of the program.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, npt.NDArray[Any]]:
     """Return every array of an npz file, by name; the sizes that its headers state are added up before anything is unpacked.
 

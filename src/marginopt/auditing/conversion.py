@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
+from ..files import split_lines
 from ..models.arrays import FloatArray, IntArray, as_positive, as_share
 
 #: Names of kernels in scikit-learn, by those in LIBSVM's files.
@@ -45,7 +46,7 @@ def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[s
         The training options that the file does not hold: "C", "epsilon" and "nu", None where not given.
     """
     try:
-        lines = Path(path).read_text().splitlines()
+        lines = split_lines(Path(path).read_text())
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}", name="estimator") from error
     except (OSError, UnicodeDecodeError) as error:

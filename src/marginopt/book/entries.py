@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, short_text, unknown_name
-from ..files import parse_json, read_text, replace_control_characters, write_text
+from ..files import parse_json, read_text, replace_control_characters, split_lines, write_text
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def load_entries(path: str | Path | None = None) -> list[Entry]:
         text = read_text(path)
     entries: dict[str, Entry] = {}
     holders: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(split_lines(text), 1):
         try:
             record = parse_json(line)
         except (ValueError, RecursionError) as error:

@@ -247,3 +247,14 @@ def test_a_mirrored_second_entry_of_cbf(tmp_path: Path) -> None:
     twice = CBF.replace("0 1 0 2\nOBJACOORD", "0 1 0 2\n0 0 1 2\nOBJACOORD").replace("OBJFCOORD\n2", "OBJFCOORD\n3")
     with pytest.raises(DataError, check=at("twice.cbf", 21)):
         _read(".cbf", twice, tmp_path)
+
+
+@pytest.mark.parametrize("inside", [(0, 1), (1, 2)])
+def test_a_column_that_a_marker_divides_is_refused(inside: tuple[int, int], tmp_path: Path) -> None:
+    """HiGHS, SCIP and Gurobi take the kind of its first entry; of its last entry, x would be another kind of variable."""
+    entries = [" x obj -1\n", " x c -1\n"]
+    first, last = inside
+    entries.insert(last, " m 'MARKER' 'INTEND'\n")
+    entries.insert(first, " m 'MARKER' 'INTORG'\n")
+    with pytest.raises(DataError, check=at("twice.mps", 9 - first)):
+        _read(".mps", MPS.replace(" x obj 1\n x c 1\n", "".join(entries)), tmp_path)

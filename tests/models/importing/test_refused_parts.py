@@ -86,6 +86,48 @@ def test_pyomo_models_without_values_are_refused() -> None:
         mo.from_pyomo(pyo.AbstractModel())
 
 
+@pytest.mark.parametrize("kind", ["objective", "row", "side", "bound"])
+@pytest.mark.parametrize("fault", ["division by zero", "overflow", "complex", "no expression", "no value", "text"])
+def test_pyomo_expressions_without_a_number_are_refused(kind: str, fault: str) -> None:
+    """Of a constant: Pyomo's evaluation raises errors of five types, among them ZeroDivisionError and AttributeError."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 10))
+    m.zero = pyo.Param(initialize=0.0, mutable=True)
+    m.absent, m.word = pyo.Param(mutable=True, within=pyo.Any), pyo.Param(initialize="a", mutable=True, within=pyo.Any)
+    m.empty = pyo.Expression()
+    constants = {
+        "division by zero": 1 / m.zero,
+        "overflow": pyo.exp(1000 + m.zero),
+        "complex": (m.zero - 1) ** 0.5,
+        "no expression": m.empty,
+        "no value": m.absent,
+        "text": m.word,
+    }
+    constant = constants[fault]
+    if kind == "bound":
+        if fault == "no expression":
+            pytest.skip("Pyomo takes no named expression as a bound")
+        m.x.setlb(constant)
+    m.goal = pyo.Objective(expr=m.x * constant if kind == "objective" else m.x)
+    if kind in ("row", "side"):
+        m.row = pyo.Constraint(expr=m.x * constant <= 1 if kind == "row" else m.x >= constant)
+    with pytest.raises(InputError, check=about({"objective": "goal", "bound": "x"}.get(kind, "row"))):
+        mo.from_pyomo(m)
+
+
+def test_a_side_that_is_nan_is_refused() -> None:
+    """NaN is neither above -inf nor below inf, so that comparisons take it for no side, and the row would be dropped."""
+    for square in (False, True):
+        m = small()
+        m.side = pyo.Param(initialize=np.nan, mutable=True, within=pyo.Any)
+        m.row = pyo.Constraint(expr=(m.x**2 if square else m.x) <= m.side)
+        with pytest.raises(InputError, check=about("row")):
+            mo.from_pyomo(m)
+    for sides in ((np.nan, 3.0), (1.0, np.nan)):
+        with pytest.raises(InputError):
+            mo.from_scipy([1.0, 1.0], constraints=LinearConstraint(np.ones((1, 2)), *sides))
+
+
 def test_cvxpy_parameters_are_read_at_their_values() -> None:
     price = cp.Parameter(nonneg=True, name="price")
     x = cp.Variable(2)
