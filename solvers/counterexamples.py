@@ -140,10 +140,10 @@ def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | N
     """Yield points of the form, whole or completed by the model, that may cost less than ``level``; most are infeasible."""
     zero, centring = np.zeros(form.n), Centring.of(form)
     claimed_point = None if answer.values is None else _joined(model, form, answer.values)
-    claimed_point = None if claimed_point is None else centring.centred(claimed_point)
     relaxed = _relaxation(centring.form, seconds)
     label = form.blocks[0].label
-    points = [point for point in (claimed_point, relaxed) if point is not None]
+    points = [] if claimed_point is None else [centring.centred(claimed_point)]
+    points += [] if relaxed is None else [relaxed]
     if len(form.blocks) == 1 or _joined(model, form, {label: form.split(zero)[label]}) is None:
         for direction in (zero, *points):
             for factor in _FACTORS if direction.any() else (1.0,):
@@ -161,9 +161,9 @@ def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | N
         if costs(leading) >= level:
             continue
         for w in centring.original(np.concatenate([leading, zero[columns.stop :]])):
-            point = _joined(model, form, {label: block.unpack(w[columns])})
-            if point is not None:
-                yield point
+            completed = _joined(model, form, {label: block.unpack(w[columns])})
+            if completed is not None:
+                yield completed
 
 
 def _leading(form: StandardForm, costs: LeadingCosts, points: list[FloatArray]) -> Iterator[FloatArray]:
@@ -257,12 +257,12 @@ class Centring:
             return cls(form, 0, np.zeros(form.n))
         b = int(candidates[0])
         shares = np.asarray(F.T @ _column(F, b)).ravel() / sizes[b]
-        rest = sizes - shares**2 * sizes[b]  # squared; it may be lost to rounding where the columns are nearly parallel
-        far = shares**2 * sizes[b] > _FAR**2 * rest
-        far[b], far[leading.stop :] = False, False
-        if not far.any():
+        parallel = shares**2 * sizes[b]
+        is_far = parallel > _FAR**2 * (sizes - parallel)
+        is_far[b], is_far[leading.stop :] = False, False
+        if not is_far.any():
             return cls(form, b, np.zeros(form.n))
-        shares = np.where(far, shares, 0.0)
+        shares = np.where(is_far, shares, 0.0)
         change = sp.eye_array(form.n, format="lil")
         change[[b], :] -= shares[None, :]
         change = sp.csr_array(change)
