@@ -65,7 +65,7 @@ class PluginRegistry(Generic[T]):
     Attributes
     ----------
     session : dict
-        The objects that this session registered, by name: `add` and `remove` change it. Other packages' objects are not in it.
+        The objects that this session registered, by name: `add` and `remove` replace it. Other packages' objects are not in it.
     """
 
     group: str
@@ -156,7 +156,7 @@ class PluginRegistry(Generic[T]):
                 "register(..., replace=True) takes its place",
                 name="replace",
             )
-        self.session[name] = extension
+        self.session = {**self.session, name: extension}
 
     def remove(self, name: str) -> None:
         """Forget what this session registered under a name."""
@@ -164,7 +164,7 @@ class PluginRegistry(Generic[T]):
             raise InputError(
                 f"this session registered no {short_text(name)}; it registered {sorted(self.session) or 'nothing'}", name=name
             )
-        del self.session[name]
+        self.session = {known: extension for known, extension in self.session.items() if known != name}
 
     def refresh(self) -> None:
         """Look for entry points again, after a package was installed or the path changed while Python runs."""
