@@ -61,6 +61,8 @@ from .loops.box_records import (
 from .loops.box_search import explore
 from .reduced import ReducedZeroOneProblem, reduce_problem, rotate_for_boxes, scale_and_evaluate_all
 
+#: Entries beyond this, and below its inverse, are not searched about.
+_HUGE = 1e300
 #: Nodes between two checks of the limits.
 _CHUNK = 2000
 #: Nodes between two candidates: a better classifier shortens the searches of all later targets.
@@ -147,11 +149,16 @@ class TargetSearch:
                 if self._limits.expired:
                     return
                 centre = v if attempt == 0 or np.isnan(self._points[target, 0]) else self._points[target]
-                size = float(np.abs(centre).mean()) or 1.0 / float(np.linalg.norm(row))  # the optimum may be w = 0
+                length = float(np.abs(row).max())  # squares of tiny entries are zero
+                if not 1.0 / _HUGE < length < _HUGE:
+                    continue
+                unit = row / length
+                square = length * float(unit @ unit)
+                size = float(np.abs(centre).mean()) or 1.0 / length  # the optimum may be w = 0
                 for _ in range(_SAMPLES):
                     start = centre + rng.normal(size=p) * size * rng.choice(_DISTANCES)
                     margin = float(row @ start) / size
-                    self._offer(start + max(1e-3 - margin, 0.0) * size / float(row @ row) * row)
+                    self._offer(start + max(1e-3 - margin, 0.0) * size / square * unit)
             self._polish_all(np.isfinite(self._values))
         for target in np.argsort(self._values, kind="stable"):
             if not self._limits.expired and np.isfinite(self._values[target]):
@@ -178,9 +185,9 @@ class TargetSearch:
         reduced = self._reduced
         margins = reduced.rows @ v
         order = np.argsort(-margins, kind="stable")[: int((margins > 1e-9).sum())]
-        if not order.size:
-            return
         norm = float(v[:-1] @ v[:-1]) if reduced.free else float(v @ v)
+        if not order.size or not np.isfinite(norm):
+            return
         scales = (1.0 - 1e-12) / margins[order]  # `_verified` raises a margin of 1 - 1e-12 to 1
         values = scales * scales * norm + (float(reduced.weights.sum()) - np.cumsum(reduced.weights[order]))
         best = np.flatnonzero(values == np.minimum.accumulate(values[::-1])[::-1])

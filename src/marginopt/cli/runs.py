@@ -107,7 +107,7 @@ _EPIGRAPH = "the quadratic objective as a rotated cone: one more variable, epigr
 
 
 def export(args: argparse.Namespace) -> int:
-    """Write every problem in every format, with a manifest of sizes, digests and optima; or one problem to the named file.
+    """Write every problem in every format, with a manifest of sizes, digests and bounds; or one problem to the named file.
 
     Return 0 if a file was written, else 1.
     """
@@ -131,10 +131,10 @@ def export(args: argparse.Namespace) -> int:
 
 def _show_manifest(records: list[dict[str, Any]], suffixes: list[str], folder: Path) -> None:
     rows = [
-        (r["problem"], r["status"], "" if r["optimum"] is None else f"{r['optimum']:.9g}", r["kind"], _written(r, suffixes))
+        (r["problem"], r["status"], "" if r["value"] is None else f"{r['optimum']:.9g}", r["kind"], _written(r, suffixes))
         for r in records
     ]
-    print_table(("problem", "status", "optimum", "bound", "files"), rows, right=(2,))
+    print_table(("problem", "status", "value", "bound", "files"), rows, right=(2,))
     for (suffix, reason), names in _refusals(records).items():
         print_text(f"no {suffix[1:]} of {', '.join(names) if len(names) < 3 else count_text(len(names), 'problem')}: {reason}")
     for suffix in dict.fromkeys(Path(name).suffix for r in records for name in r["rewritten"]):
@@ -213,7 +213,7 @@ def _export(
             files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     record: dict[str, Any] = {
         "problem": f"{formulation} on {data}", "class": model.name, "model digest": fingerprint(model), "files": files,
-        "rewritten": rewritten, "not written": unsupported, "optimum": None, "bound": None, "kind": "none", "gap": None,
+        "rewritten": rewritten, "not written": unsupported, "value": None, "bound": None, "kind": "none", "gap": None,
         "status": "not asked", "solver": "", "seconds": None,
     }  # fmt: skip
     if files:
@@ -226,7 +226,7 @@ def _export(
     except MarginoptError as error:
         return record | {"status": f"not solved: {error}"}
     return record | {
-        "optimum": result.objective, "bound": result.bound, "kind": result.bound_kind, "gap": result.gap,
+        "value": result.objective, "bound": result.bound, "kind": result.bound_kind, "gap": result.gap,
         "status": str(result.status), "solver": f"{result.solver} {result.version}", "seconds": result.solve_seconds,
     }  # fmt: skip
 

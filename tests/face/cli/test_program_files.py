@@ -138,7 +138,7 @@ def test_export_writes_the_program_in_other_formats(plan: Path, tmp_path: Path, 
     folder = tmp_path / "out"
     assert main(["export", str(plan), str(folder), "--format", "mps,lp", "--json", "--quiet"]) == 0
     (record,) = _json(capsys)["problems"]
-    assert abs(record["optimum"]) == pytest.approx(11.0) and len(record["files"]) == 2
+    assert abs(record["value"]) == pytest.approx(11.0) and len(record["files"]) == 2
     for name in record["files"]:
         assert abs(mo.solve(mo.read(folder / name)).objective) == pytest.approx(11.0)
 

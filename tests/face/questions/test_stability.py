@@ -336,3 +336,13 @@ def test_a_point_that_no_classifier_keeps_ties_with_others() -> None:
     model = mo.ZeroOneSVM(X, np.array([1.0, -1.0, 1.0, -1.0, 1.0]), 1.0)
     sets = mo.questions.conformal_sets(model, np.zeros((1, 2)), alpha=0.3)
     assert sets.contains.all() and sets.certain.all()
+
+
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+@pytest.mark.parametrize("scale", [5e-324, 1e-170, 1e-145])
+def test_data_whose_squares_are_zero_are_searched(scale: float) -> None:
+    """Classifiers of such data have norms beyond float64: nothing is proved but what w = 0 shows."""
+    X = np.array([[1.0, 2.0], [1.0, 0.0], [-1.0, 1.0], [1.0, 1.0]]) * scale
+    model = mo.ZeroOneSVM(X, np.array([1.0, -1.0, 1.0, -1.0]), 1.0)
+    stability = mo.questions.prediction_stability(model, within=None, time_limit=0.5)
+    assert len(stability.points) == 4
