@@ -173,13 +173,16 @@ def reach_objection(form: StandardForm, certificate: Certificate, tolerance: flo
     it counts.
 
     The reduced cost of such a variable, an intercept say, may miss zero by an absolute ``tolerance`` there, which changes the
-    bound by as much times the variable's values. These reach its bounds, or M over its largest coefficient in rows of a big-M.
+    bound by as much times the variable's values. These reach its bounds, or M over its largest coefficient in rows of a big-M,
+    the M of integers that have a cost.
     """
-    reach, free = np.zeros(form.n), ~form.integer & ~_has_cost(form)
+    has_cost = _has_cost(form)
+    reach, free, costly = np.zeros(form.n), ~form.integer & ~has_cost, (form.integer & has_cost).astype(np.float64)
     for c, switched, _ in _switched_rows(form):
+        big_m = float((largest_terms(c.F, costly) * (switched > 0.0)).max(initial=0.0))
         largest = abs(c.F).max(axis=0).toarray().ravel() if c.rows else np.zeros(form.n)
         with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.maximum(reach, np.where(free & (largest > 0.0), switched.max(initial=0.0) / largest, 0.0))
+            reach = np.maximum(reach, np.where(free & (largest > 0.0), big_m / largest, 0.0))
     reach = np.minimum(reach, np.maximum(np.abs(form.lower), np.abs(form.upper)))
     farthest, size = float(reach.max(initial=0.0)), abs(certificate.objective)
     if size <= max(certificate.error, certificate.rounding) or farthest * tolerance < _VOID * size:

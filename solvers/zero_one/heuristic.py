@@ -124,7 +124,8 @@ class LocalSearch:
             trace = gram.trace(axis1=1, axis2=2)
             gram += (1e-10 * trace + 1e-300)[:, None, None] * np.eye(p)
             directions[tight] = np.linalg.solve(gram, directions[tight][:, :, None])[:, :, 0]
-        norms = np.sqrt((directions * directions).sum(axis=1))
+        with np.errstate(over="ignore"):  # norms that are not finite are replaced
+            norms = np.sqrt((directions * directions).sum(axis=1))
         usable = np.isfinite(norms) & (norms > 0.0)
         directions[~usable], norms[~usable] = 1.0, math.sqrt(p)
         return np.ascontiguousarray((directions / norms[:, None]).T)

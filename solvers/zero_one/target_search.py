@@ -129,7 +129,8 @@ class TargetSearch:
         self._points = np.full((len(rows), self._reduced.rows.shape[1]), math.nan)
         self._proved = np.full(len(rows), max((optimum_bound - plain.constant) / plain.unit, 0.0))
         self.nodes = 0
-        self._offer_start(self._reduced.to_reduced(w))
+        with np.errstate(all="ignore"):  # norms overflow where the squares of the data are zero
+            self._offer_start(self._reduced.to_reduced(w))
 
     @property
     def _cutoffs(self) -> FloatArray:

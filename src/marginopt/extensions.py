@@ -164,7 +164,7 @@ class PluginRegistry(Generic[T]):
             raise InputError(
                 f"this session registered no {short_text(name)}; it registered {sorted(self.session) or 'nothing'}", name=name
             )
-        self.session = {known: extension for known, extension in self.session.items() if known != name}
+        self.session = {other: extension for other, extension in self.session.items() if other != name}
 
     def refresh(self) -> None:
         """Look for entry points again, after a package was installed or the path changed while Python runs."""

@@ -339,6 +339,7 @@ def test_a_point_that_no_classifier_keeps_ties_with_others() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+@pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")  # products of such data overflow in the search
 @pytest.mark.parametrize("scale", [5e-324, 1e-170, 1e-145])
 def test_data_whose_squares_are_zero_are_searched(scale: float) -> None:
     """Classifiers of such data have norms beyond float64: nothing is proved but what w = 0 shows."""
