@@ -33,7 +33,7 @@ COMMANDS: dict[str, str] = {
     "conflict": "why a formulation on data, or a program's file, has no point: rows that exclude each other",
     "compare": "several solvers on a formulation on data, or on a program's file",
     "benchmark": "several solvers on several data sets: times, gaps, a performance profile",
-    "export": "programs as files of other tools, with a manifest of their optima",
+    "export": "programs as files of other tools, with a manifest of their values and bounds",
     "report": "a relaxation-gap report as HTML, Markdown, LaTeX, CSV and JSON",
     "reproduce": "the papers' tables and figures, measured again beside the published numbers",
     "certify": "certify a solution file or a stored result anew, from the program's file",

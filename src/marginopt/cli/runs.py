@@ -131,7 +131,7 @@ def export(args: argparse.Namespace) -> int:
 
 def _show_manifest(records: list[dict[str, Any]], suffixes: list[str], folder: Path) -> None:
     rows = [
-        (r["problem"], r["status"], "" if r["value"] is None else f"{r['optimum']:.9g}", r["kind"], _written(r, suffixes))
+        (r["problem"], r["status"], "" if r["value"] is None else f"{r['value']:.9g}", r["kind"], _written(r, suffixes))
         for r in records
     ]
     print_table(("problem", "status", "value", "bound", "files"), rows, right=(2,))

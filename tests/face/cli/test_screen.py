@@ -315,7 +315,14 @@ def test_help_and_version_import_nothing_heavy(word: str) -> None:
     assert "marginopt" in done.stdout and done.stderr.strip() == ""
 
 
-def test_export_writes_files_and_a_manifest_of_optima(capsys: Any, data: Path, tmp_path: Path) -> None:
+def test_export_prints_the_value_of_each_problem(capsys: Any, data: Path, tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "export", data, tmp_path / "programs", "--formulations", "hinge", "--quiet")
+    assert code == 0
+    (record,) = json.loads((tmp_path / "programs" / "manifest.json").read_text(encoding="utf-8"))["problems"]
+    assert f"{record['value']:.9g}" in out
+
+
+def test_export_writes_files_and_a_manifest_of_values(capsys: Any, data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "programs"
     code, out, _ = run(
         capsys, "export", data, folder, "--formulations", "hinge,conic", "--format", "mps,cbf,npz", "--json", "--quiet"
