@@ -288,8 +288,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         """
         form = self.form
         x = np.clip(np.zeros(form.n), form.lower, form.upper)
-        costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.column_count_bounds > 0)
-        if form.r != 0.0 or x[costs].any() or (x < form.lower).any():
+        if form.r != 0.0 or x[form.has_cost].any() or (x < form.lower).any():
             return None
         if any(c.cone.violation(c.value(x)) > 0.0 for c in form.constraints if c.rows):
             return None

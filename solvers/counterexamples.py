@@ -248,8 +248,7 @@ class Centring:
     def of(cls, form: StandardForm) -> Centring:
         """Return the change of variables for the first column without cost; none where no column is far from it."""
         leading = form.slices[form.blocks[0].label]
-        costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.column_count_bounds > 0)
-        free = ~costs & ~form.integer
+        free = ~form.has_cost & ~form.integer
         F = sp.csc_array(form.rows_matrix()[0])
         sizes = np.asarray(F.multiply(F).sum(axis=0)).ravel()
         candidates = np.flatnonzero(free[leading] & (sizes[leading] > 0.0))

@@ -182,6 +182,14 @@ class _TokenReader:
         """Consume and return a number without a sign; None where none comes."""
         return float(self.take().text) if self.peek().kind == "number" else None
 
+    @property
+    def divided_term(self) -> bool:
+        """Return whether a number comes next whose name stands on another line."""
+        signs = next(k for k in count() if self.peek(k).text not in ("+", "-"))
+        number, name = self.peek(signs), self.peek(signs + 1)
+        is_label = self.peek(signs + 2).text == ":"
+        return number.kind == "number" and name.kind == "name" and name.line != number.line and not is_label
+
     def read_label(self) -> str:
         """Consume and return the name before a colon; "" where there is none."""
         if self.peek(1).text != ":":
@@ -382,6 +390,11 @@ class _Parser:
         shown = name or f"number {len(self.rows_read) + 1}"
         line, switch = tokens.peek().line, self._switch(tokens)
         left_side = tokens.read_side_before()
+        if left_side is not None and tokens.divided_term:
+            raise DataError(
+                f"row {shown} has a number on both sides of {left_side.reversed_sense} and its variable on the next line: "
+                "readers differ in whether the row ends there; write the term on one line"
+            )
         expression = self._expression(tokens)
         right_side = tokens.read_side_behind()
         follows, last = tokens.peek(), tokens.peek(-1)

@@ -628,6 +628,12 @@ class StandardForm(Displayable, ExportMethods):
 
         return self.replace(constraints=tuple(map(named, self.constraints)))
 
+    @property
+    def has_cost(self) -> BoolArray:
+        """Return which variables may have a cost, linear or quadratic, by the non-zeros of q and the structure of P."""
+        linear = self.q != 0.0
+        return linear if self.quadratic is None else linear | (self.quadratic.column_count_bounds > 0)
+
     def relax_integrality(self) -> StandardForm:
         """Return the continuous relaxation: the same form without integrality.
 
@@ -645,13 +651,8 @@ class StandardForm(Displayable, ExportMethods):
         lower, upper = self.lower.copy(), self.upper.copy()
         lower[self.integer] = upper[self.integer] = np.round(x[self.integer])
         decided = (_decided(c, x) for c in self.constraints)
-        return self.replace(
-            name=f"{self.name}, continuous",
-            lower=lower,
-            upper=upper,
-            integer=np.zeros(self.n, dtype=bool),
-            constraints=tuple(c for c in decided if c is not None and c.cone.convex),
-        )
+        fixed = self.replace(lower=lower, upper=upper, constraints=tuple(c for c in decided if c is not None))
+        return fixed.relax_integrality()
 
     def with_bounds(self, lower: FloatArray, upper: FloatArray) -> StandardForm:
         """Return the same form with other bounds (fixing variables, branching)."""

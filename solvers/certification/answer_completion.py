@@ -66,7 +66,7 @@ def complete_claim(
     """Return a claim of infeasibility or unboundedness with a better ray where the solver's does not prove it, or an objection.
 
     ``ray`` is the evidence of the answer's own ray. Integers count as real numbers: Farkas multipliers of that relaxation leave
-    no integers either, and whole multiples of its rational ray of descent keep integers integers, if the rows are linear.
+    no integers either, and whole multiples of its rational ray of descent keep integers integers.
     ``points`` may be feasible starts of a ray of descent. ``bounded`` is the reason why the objective has a lower bound
     (`lower_bound_reason`), empty without one; ``seconds`` limits the searches.
     """
@@ -90,8 +90,7 @@ def complete_claim(
         return CompletedClaim(replace(answer, details={**answer.details, "farkas multipliers": z}), ray, remark)
     if bounded:
         return CompletedClaim(answer, ray, _BOUNDED.format(bounded))
-    curved = integer and ScaledLinearRows.of(relaxed) is None
-    completed = CompletedClaim(answer, ray) if rows is None or curved else _descent(relaxed, rows, answer, ray)
+    completed = CompletedClaim(answer, ray) if rows is None else _descent(relaxed, rows, answer, ray)
     starts = (*points, np.zeros(form.n), *(() if x is None else (x, np.round(x))))
     candidates = (*starts, *_far_points(form, completed.answer, starts))
     if completed.ray.exact and any(point_exists(form, point) for point in candidates):

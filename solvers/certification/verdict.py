@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...models.arrays import BoolArray, FloatArray
+from ...models.arrays import FloatArray
 from ...models.importing.source import Import, near_points
 from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
@@ -176,8 +176,8 @@ def reach_objection(form: StandardForm, certificate: Certificate, tolerance: flo
     bound by as much times the variable's values. These reach its bounds, or M over its largest coefficient in rows of a big-M,
     the M of integers that have a cost.
     """
-    has_cost = _has_cost(form)
-    reach, free, costly = np.zeros(form.n), ~form.integer & ~has_cost, (form.integer & has_cost).astype(np.float64)
+    reach, free = np.zeros(form.n), ~form.integer & ~form.has_cost
+    costly = (form.integer & form.has_cost).astype(np.float64)
     for c, switched, _ in _switched_rows(form):
         big_m = float((largest_terms(c.F, costly) * (switched > 0.0)).max(initial=0.0))
         largest = abs(c.F).max(axis=0).toarray().ravel() if c.rows else np.zeros(form.n)
@@ -213,12 +213,7 @@ def _slacks_without_cost(form: StandardForm) -> FloatArray:
     rows = np.zeros(form.n, dtype=np.int64)
     for c in form.constraints:
         rows += np.bincount(c.F.indices, minlength=form.n)
-    return ((rows == 1) & ~_has_cost(form) & ~form.integer & np.isposinf(form.upper)).astype(np.float64)
-
-
-def _has_cost(form: StandardForm) -> BoolArray:
-    """Return which variables have a cost, linear or quadratic."""
-    return form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.column_count_bounds > 0)
+    return ((rows == 1) & ~form.has_cost & ~form.integer & np.isposinf(form.upper)).astype(np.float64)
 
 
 def small_objective_objection(certificate: Certificate, tolerance: float) -> str:

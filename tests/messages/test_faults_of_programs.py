@@ -122,6 +122,7 @@ def test_nl(old: str, new: str, line: int, message: str, tmp_path: Path) -> None
         (">= 3", ">= 3 - z", 4, "variables stand left of the side alone: row c1"),
         (">= 3", ">= z", 4, "no number behind >=, but 'z'"),
         ("-5 <= x - y <= 6", "-5 <= x - y >= 6", None, "two sides that do not go together"),
+        ("-5 <= x - y <= 6", "-5 <= 5\n x <= 6", 5, "a number on both sides of <= and its variable on the next line"),
         ("-5 <= x - y <= 6", "x - y", None, "without a side"),
         ("c1: x + y + z", "c1: 2", None, "a number stands among the terms of the row c1"),
         ("0 <= x <= 2", "2 x <= 2", 7, "a bound that is not understood, at '2'"),
