@@ -24,9 +24,8 @@ ESTIMATORS = [info.make() for info in all_estimators().values()] + [
     mo.estimators.L2SVC(kernel="linear", multi_class="ovr", solver="mfw", warm_start=True),
     mo.estimators.MaxMinSVC(shared=True, parameter="log-gamma"),
     mo.estimators.HingeSVC(multi_class="ovr"),
-    mo.estimators.MarginClassifier(
-        "ramp", "l1", lam=0.03, node_limit=1
-    ),  # a mixed-integer program: the best classifier after one node
+    # A mixed-integer program: the best classifier after one node.
+    mo.estimators.MarginClassifier("ramp", "l1", lam=0.03, node_limit=1),
     mo.estimators.KernelNPSVC(kernel="linear", orientation="rest", intercept=1.0),
     mo.estimators.KernelNPSVC(approximation="nystroem", components=20, classes_step="joint", max_iter=4, tol=0.1),
     mo.estimators.NonparallelSVC("npsvm", tol=1e-3),
@@ -34,7 +33,7 @@ ESTIMATORS = [info.make() for info in all_estimators().values()] + [
 LONG = frozenset({"check_estimator_sparse_matrix", "check_estimator_sparse_array"})
 
 
-@pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_check_estimator(estimator: Any) -> None:
     checks = [(fresh, check) for fresh, check in estimator_checks_generator(estimator) if FULL or check.func.__name__ not in LONG]
@@ -61,7 +60,7 @@ CONTAINERS = (
 )  # fmt: skip
 
 
-@pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_every_sparse_container_is_taken(estimator: Any) -> None:
     rng = np.random.default_rng(3)
