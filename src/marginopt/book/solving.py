@@ -344,8 +344,6 @@ def _instance_of(result: Result, entries: list[Entry], name: str | None) -> tupl
     candidates = entries if name is None else [find_entry(name, entries)]
     built: dict[str, tuple[FloatArray, FloatArray]] = {}
     for entry in candidates:
-        if entry.data["kind"] == "brooks" and name is None:
-            continue
         if entry.sha256 not in built:
             try:
                 built[entry.sha256] = build_data(entry.data)

@@ -3,10 +3,12 @@
 import bz2
 import gzip
 import hashlib
+import io
 import json
 import math
 import re
 import sys
+import tarfile
 from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
@@ -180,6 +182,31 @@ def test_results_are_submitted_where_they_are_better(tmp_path):
         submit_result(tmp_path / "result.npz", [SMALL[1]], who="a reader")
     with pytest.raises(InputError):
         submit_result(tmp_path / "result.npz", [worse], proof=tmp_path / "no-log", who="a reader")
+
+
+def test_a_result_finds_its_entry_among_the_sets_of_an_archive(tmp_path, monkeypatch):
+    """The entry is recognised by the data of each set in the archive; without the archive no entry can be."""
+    rng = np.random.default_rng(2)
+    X, y = rng.integers(-3, 4, (12, 2)) / 4.0, np.where(np.arange(12) % 2, 1, -1)
+    rows = "".join(f"{label} {a} {b}\n" for label, (a, b) in zip(y.tolist(), X.tolist(), strict=True))
+    (tmp_path / "brooks").mkdir()
+    with tarfile.open(tmp_path / "brooks" / "set-a.tar.bz2", "w:bz2") as archive:
+        member = tarfile.TarInfo("n12d2ATj0")
+        text = f"12\n2\n{rows}".encode()
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text))
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    source = {"kind": "brooks", "name": "n12d2ATj0"}
+    parameters = {"lam": 2.0, "intercept": "free"}
+    options = Options(time_limit=20.0)
+    entry = solved_entry("zero-one/a-set", source, "zero-one", parameters, options=options, who="a test")
+    assert entry is not None
+    poor = replace(entry, value=2 * entry.value, point={"w": [0.0] * 3})
+    run_entry(entry, time_limit=20.0).result.save(tmp_path / "result.npz")
+    assert submit_result(tmp_path / "result.npz", [SMALL[0], poor], who="a reader").name == entry.name
+    monkeypatch.delenv("MARGINOPT_DATA")
+    with pytest.raises(InputError):
+        submit_result(tmp_path / "result.npz", [SMALL[0], poor], who="a reader")
 
 
 def test_the_better_value_and_the_better_bound_stay():
