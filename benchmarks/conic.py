@@ -22,8 +22,7 @@ from pathlib import Path
 import numpy as np
 from conic_peers import PEERS
 
-from marginopt.models.arrays import peak_memory
-from marginopt.models.kernels.threads import blas_threads
+from marginopt.models.arrays import blas_threads, peak_memory
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import conic_path
 

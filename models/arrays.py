@@ -1,4 +1,4 @@
-"""Array types, the checks that every model makes of its data and parameters, and limits of memory.
+"""Array types, the checks that every model makes of its data and parameters, and limits of memory and of BLAS threads.
 
 The checks copy nothing that already has the wanted form and never write to what they are given; dense arrays come back read-only.
 """
@@ -10,7 +10,8 @@ import numbers
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -18,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from threadpoolctl import ThreadpoolController
 
 from ..errors import InputError, TooLargeError, short_text
 from ..rows import MemoryRows, Rows
@@ -443,3 +445,55 @@ def peak_memory() -> int:
             if line.startswith("VmHWM:"):
                 return 1024 * int(line.split()[1])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+#: Order of a system of equations from which several BLAS threads save time.
+LARGE_SYSTEM = 1500
+#: Threads that `available_threads` returns; None for as many as BLAS may use.
+_reserved: ContextVar[int | None] = ContextVar("marginopt_threads", default=None)
+
+
+@functools.cache
+def blas_controller() -> Any:
+    """Return the controller of the loaded BLAS libraries (threadpoolctl), found once."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _threads_of_blas() -> int:
+    counts = [library.num_threads for library in blas_controller().lib_controllers]
+    return max(counts) if counts else os.cpu_count() or 1
+
+
+def available_threads() -> int:
+    """Return the number of threads that an enclosing `reserve_threads` allows, else the number of BLAS threads."""
+    return _reserved.get() or _threads_of_blas()
+
+
+@contextmanager
+def reserve_threads(threads: int | None) -> Iterator[None]:
+    """Limit BLAS to one thread inside the ``with`` block, and let `available_threads` return ``threads``.
+
+    None stands for the number that an enclosing block reserved, or else for the number of BLAS threads. The limit of BLAS is the
+    whole process's.
+    """
+    blas = _threads_of_blas()
+    token = _reserved.set(threads or _reserved.get() or blas)
+    try:
+        with blas_controller().limit(limits=1) if blas > 1 else nullcontext():
+            yield
+    finally:
+        _reserved.reset(token)
+
+
+def blas_threads(order: int, threads: int | None = None) -> AbstractContextManager[Any]:
+    """Return a context that limits BLAS to ``threads``; by default to one thread for systems of an order below `LARGE_SYSTEM`.
+
+    NumPy and SciPy each bring their own BLAS. Two thread pools that wait for each other actively make small factorisations tens
+    of times slower on a busy machine.
+    """
+    if threads is None and order >= LARGE_SYSTEM:
+        return nullcontext()
+    if threads is None or threads == 1:
+        return reserve_threads(threads)
+    limited: AbstractContextManager[Any] = blas_controller().limit(limits=threads)
+    return limited

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 import numpy as np
 import scipy.linalg
 
-from .arrays import FloatArray
+from .arrays import FloatArray, blas_threads
 
 #: Columns of a matrix that are computed or factored between two checks of the deadline.
 PANEL = 512
@@ -131,5 +131,6 @@ def eigendecomposition(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     n = matrix.shape[0]
     if n > PANEL:
         check_deadline(_EIGENVALUES * n**3)
-    values, vectors = np.linalg.eigh(matrix)
+    with blas_threads(n):
+        values, vectors = np.linalg.eigh(matrix)
     return values, vectors

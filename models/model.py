@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import os
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from ..data_names import DataNames, labelled_arrays
 from ..display import Display, Displayable
 from ..errors import InputError, UnsupportedModelError, checked_return, count_text, replace_old_name, short_text, unknown_name
 from .appraisal import Appraisal, ExactCost
-from .arrays import FloatArray, IntArray, check_bytes
+from .arrays import FloatArray, IntArray, blas_threads, check_bytes
 from .digest import EARLIER_NAMES
 from .explanation import Explanation, PointExplanation, Solution, explain
 from .export_methods import ExportMethods
@@ -173,7 +174,8 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
             still run.
         """
         check_bytes(self.form_bytes, f"the standard form of {self.name}")
-        form = checked_return(self.compile(), StandardForm, "compile", self.name)
+        with blas_threads(math.isqrt(self.form_bytes // 8)):
+            form = checked_return(self.compile(), StandardForm, "compile", self.name)
         for label, axes in self.named_axes.items():
             form = form.with_names(label, *axes) if all(axes) else form
         names = self.point_names

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, MarginoptWarning, TooLargeError, UnsupportedModelError
-from ..models.arrays import FloatArray
+from ..models.arrays import LARGE_SYSTEM, FloatArray, blas_threads
 from ..models.digest import describe, fingerprint
 from ..models.model import Model
 from ..models.program.form import StandardForm
@@ -123,8 +123,9 @@ def judge(
     if form is not None and answer.multipliers is not None:
         answer = replace(answer, multipliers=owner.complete_multipliers(answer.multipliers))
     judgement = Judgement(model, owner, form, solver, options, tol, claim=answer, answer=answer)
-    for stage in STAGES_OF_GIVEN_POINTS if as_given else STAGES:
-        judgement = stage(judgement)
+    with blas_threads(LARGE_SYSTEM if form is None else form.n):
+        for stage in STAGES_OF_GIVEN_POINTS if as_given else STAGES:
+            judgement = stage(judgement)
     return _result(judgement, licence, picked).register_proved_bound()
 
 

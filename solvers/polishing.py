@@ -13,8 +13,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from ..models.arrays import BoolArray, FloatArray
-from ..models.kernels.threads import blas_threads
+from ..models.arrays import BoolArray, FloatArray, blas_threads
 from ..models.model import BareForm, Model
 from ..models.program.bridges import BoundsToRows
 from ..models.program.cones import Nonnegative, Zero

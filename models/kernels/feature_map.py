@@ -14,6 +14,7 @@ import scipy.linalg
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_points, check_bytes, to_dense
+from ..deadline import eigendecomposition
 from .kernels import Kernel, Linear, Precomputed, expansion
 
 
@@ -142,7 +143,7 @@ class KernelCoordinates:
         check_bytes(24 * n * n, "the kernel matrix and its eigenvectors")
         K = np.asarray(self.kernel.matrix(self.X, self.X), dtype=np.float64)
         try:
-            values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+            values, vectors = eigendecomposition(0.5 * (K + K.T))
         except np.linalg.LinAlgError:  # numbers whose squares overflow
             largest = np.abs(K).max()
             raise InputError(f"the kernel matrix has no eigenvalues in float64; its largest entry is {largest:.3g}") from None

@@ -26,7 +26,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ...errors import InputError
-from ..arrays import BoolArray, FloatArray, IntArray, check_bytes, to_dense
+from ..arrays import BoolArray, FloatArray, IntArray, blas_threads, check_bytes, to_dense
 from ..deadline import check_scan
 from ..kernels.gram import GramOperator
 from ..rounding import Rounded, cancels, dot, gamma, transposed_product
@@ -129,7 +129,8 @@ def matrix_convexity(P: FloatArray | sp.csc_array) -> Convexity:
     block = P[nonzero][:, nonzero]
     dense = to_dense(block).astype(np.float64)
     scale = np.exp2(-np.round(0.5 * np.log2(diagonal[nonzero])))
-    return _decide(dense * scale * scale[:, None], scale, nonzero, n)
+    with blas_threads(nonzero.size):
+        return _decide(dense * scale * scale[:, None], scale, nonzero, n)
 
 
 def convexity_on_equalities(P: FloatArray, A: FloatArray) -> Convexity | None:

@@ -29,8 +29,8 @@ import numpy as np
 
 from ...errors import DataError, InputError, count_text, short_text
 from ...files import READ_ERRORS, describe_read_error
+from ...models.arrays import blas_controller
 from ...models.digest import identity
-from ...models.kernels.threads import blas_controller
 from ...solvers.interface.solver import version_of
 from ...solvers.parallel import Executor, completed_results
 from ...status_line import StatusLine

@@ -24,9 +24,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, blas_threads
 from ...models.conic_bound import ConicBound, ConicPoint
-from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 import numpy as np
 
 from ...errors import UnsupportedModelError, checked_return
+from ...models.arrays import reserve_threads
 from ...models.deadline import deadline
-from ...models.kernels.threads import reserve_threads
 from ...models.model import Model
 from ..records import Answer, Options, Status
 from .native_options import replace_parameters

@@ -15,9 +15,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ...errors import InputError
-from ...models.arrays import FloatArray, as_positive
+from ...models.arrays import FloatArray, as_positive, reserve_threads
 from ...models.formulations.max_min import MaxMinProblem
-from ...models.kernels.threads import reserve_threads
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState

@@ -7,14 +7,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.linalg
 from effort import part
 from threadpoolctl import threadpool_limits
 
-from marginopt import L2SVMDual, solve
+from marginopt import EpsilonSVR, L2SVMDual, solve
+from marginopt.models.arrays import LARGE_SYSTEM, blas_controller, blas_threads as small_systems, reserve_threads
 from marginopt.models.kernels import threads as module
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF
-from marginopt.models.kernels.threads import blas_controller, reserve_threads, run_on_threads, split_range, thread_count
+from marginopt.models.kernels.threads import run_on_threads, split_range, thread_count
 from marginopt.solvers.simplex.projected_cg import KernelTriangle, shifted_cholesky, weighted_gram
 
 
@@ -152,3 +154,25 @@ def test_a_singular_matrix_gets_a_larger_diagonal_and_an_indefinite_one_an_error
     assert lower @ lower.T == pytest.approx(exact, rel=1e-14)
     with pytest.raises(np.linalg.LinAlgError):
         shifted_cholesky(np.array([[1.0, 3.0], [3.0, 1.0]]), 0.0)
+
+
+def test_small_matrices_are_factored_on_one_thread(monkeypatch):
+    """In forms, in tests of convexity and in certificates; threads that wait for each other cost more than they gain there."""
+    seen = []
+
+    def record(owner, name):
+        function = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *a, **k: (seen.append((name, blas_threads())), function(*a, **k))[1])
+
+    for owner, name in ((np.linalg, "eigh"), (scipy.linalg, "eigh"), (scipy.linalg, "cholesky"), (scipy.linalg, "solve")):
+        record(owner, name)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = X @ rng.normal(size=3)
+    with threadpool_limits(3, user_api="blas"):
+        solve(EpsilonSVR(X, y, C=1.0, kernel=RBF(0.5)), "piqp")
+        assert blas_threads() == 3
+        with small_systems(LARGE_SYSTEM):
+            assert blas_threads() == 3
+    assert {"eigh", "cholesky"} <= {name for name, _ in seen}
+    assert {threads for _, threads in seen} == {1}

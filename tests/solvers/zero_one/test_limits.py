@@ -9,8 +9,8 @@ from facts import about
 from threadpoolctl import threadpool_limits
 
 from marginopt.errors import InputError
+from marginopt.models.arrays import blas_controller
 from marginopt.models.formulations.zero_one import ZeroOneSVM
-from marginopt.models.kernels.threads import blas_controller
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.zero_one import SOLVERS, ZeroOneBB
