@@ -112,11 +112,23 @@ class Command(_Parser):
     """
 
     words: tuple[str, ...] = ()
+    _separated: bool = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the arguments. ``options_given`` of the result has, for each attribute that an option set, that option."""
+        """Parse the arguments; options may stand before, between and after the words.
+
+        ``options_given`` of the result has, for each attribute that an option set, that option.
+        """
+        if self._separated:
+            return super().parse_known_args(args, namespace)
         self._options_given: dict[str, str] = {}
         arguments, unknown = super().parse_known_args(args, namespace)
+        if any(not word.startswith("-") for word in unknown):
+            self._separated = True  # argparse parses the options, and then the words, by calls of this method
+            try:
+                arguments, unknown = self.parse_known_intermixed_args(args, namespace)
+            finally:
+                self._separated = False
         arguments.options_given = self._options_given
         return arguments, unknown
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from data_files import points_file
 
+from marginopt.book.entries import find_entry, load_entries, save_entries
 from marginopt.cli.main import COMMANDS, main, parser
 from marginopt.estimators import RampSVC
 from marginopt.models.formulations import all_formulations
@@ -118,6 +119,27 @@ def test_solve_exits_0_when_solved(capsys: Any, csv: Path, model: str, tmp_path:
     assert record["status"] == "OPTIMAL"
     assert record["gap"] <= 1e-6
     assert target.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("solve", "hinge", "DATA", "--solver", "clarabel", "--n", "10"),
+        ("solve", "--solver", "clarabel", "hinge", "--n", "10", "DATA"),
+        ("solve", "hinge", "--solver", "clarabel", "--n", "10", "DATA"),
+    ],
+)
+def test_options_stand_before_between_and_after_the_words(capsys: Any, csv: Path, words: tuple[str, ...]) -> None:
+    assert main([str(csv) if word == "DATA" else word for word in words]) == 0
+    assert "HingeSVM by clarabel" in capsys.readouterr().out
+
+
+def test_an_entry_is_named_after_the_options(capsys: Any, tmp_path: Path) -> None:
+    name = "zero-one/flipped-n16-p1-s0-lam1"
+    entries = tmp_path / "entries.jsonl"
+    save_entries(entries, [find_entry(name, load_entries())])
+    assert main(["book", "verify", "--entries", str(entries), name]) == 0
+    assert name in capsys.readouterr().out
 
 
 def test_solve_names_the_classes(capsys: Any, tmp_path: Path) -> None:
