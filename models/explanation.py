@@ -298,9 +298,14 @@ class Explanation(Displayable):
         return tuple(p.index for p in self.points if p.weight is not None and abs(p.weight) > ZERO * top)
 
     def table(self, limit: int = 20) -> str:
-        """Return the table of the points as text, misclassified ones first, then by weight; at most ``limit`` of them."""
+        """Return the table of the points as text, misclassified ones first, then by weight; at most ``limit`` of them.
+
+        Points whose weights and margins agree to six decimals stand in the order of the data, whatever their last digits are.
+        """
         explanation, wrong = self.point_explanation, set(self.misclassified)
-        order = sorted(self.points, key=lambda p: (p.index not in wrong, -(p.weight or 0.0), p.margin))
+        top = max((abs(p.weight) for p in self.points if p.weight), default=1.0)
+        rank = lambda p: (p.index not in wrong, -round((p.weight or 0.0) / top, 6), round(p.margin, 6))  # noqa: E731
+        order = sorted(self.points, key=rank)
         width = max([3, *(len(explanation.shown_label(p.label)) for p in self.points)])
         names = max([9, *(min(len(p.shown_name), 30) for p in order[:limit])])
         lines = [
