@@ -253,8 +253,8 @@ def path(
     Clarabel, Gurobi, HiGHS, MOSEK, OSQP, PIQP, SCIP and SCS change their own model in place, by the difference of the two forms
     (`FormDelta`), as long as the non-zeros stay where they are, and build it anew where an update's answer is not accurate; other
     solvers build each form and start from the last solution where they take a start. "zero-one-bb" solves the ends of a path of λ
-    first and carries points and proved bounds over, so that values between two solved ones may need no search. Ctrl-C that no
-    solver takes ends the path: the results that are finished are returned, and ``unsolved`` says which values have none.
+    first and carries points and proved bounds over, so that values between two solved ones may need no search. Ctrl-C ends the
+    path: the results so far are returned, that of the interrupted solve among them, and ``unsolved`` says which values have none.
 
     Parameters
     ----------
@@ -359,6 +359,13 @@ def _solve_in_turn(
             solved.append((problem, result))
         chosen = get_solver(result.solver) if chosen is None else chosen
         yield k, (shown, previous)
+        if _by_ctrl_c(result, common):
+            return
+
+
+def _by_ctrl_c(result: Result, options: Options) -> bool:
+    """Return whether Ctrl-C ended a solve: not a callback, and no limit on solutions among the solver's own options."""
+    return result.status is Status.INTERRUPTED and options.callback is None and not options.native
 
 
 def _solve_independently(
@@ -373,6 +380,8 @@ def _solve_independently(
     for k, result in team.run(_solve_value, tasks):
         shown = problems[k][1]
         yield k, (shown, result.with_details(result.update or FIRST_BUILD, **{parameter: shown}))
+        if _by_ctrl_c(result, bound_spec.merge_options(options)):
+            return
 
 
 def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], threads: int | None) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -20,7 +21,7 @@ from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.solver import KeptModel, changed_parts
 from marginopt.solvers.parallel.executor import Job, SerialExecutor
 from marginopt.solvers.path import SolutionPath
-from marginopt.solvers.records import Answer, Options, UpdateKind
+from marginopt.solvers.records import Answer, Options, Status, UpdateKind
 
 path_module = importlib.import_module("marginopt.solvers.path")
 _RNG = np.random.default_rng(0)
@@ -331,3 +332,23 @@ def test_an_interrupt_keeps_the_values_that_are_solved(
 def test_an_interrupt_before_any_value_is_raised(update: bool) -> None:
     with pytest.raises(KeyboardInterrupt):
         mo.path(mo.HingeSVM(_X, _Y), "lam", [0.5, 1.0], solver=InterruptedClarabel(1), update=update)
+
+
+class StoppedClarabel(InterruptedClarabel):
+    """Clarabel, which takes Ctrl-C in a call and returns its point."""
+
+    def run(self, model: mo.Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
+        self.calls += 1
+        answer = Clarabel.run(self, model, options, kept_model)
+        return dataclasses.replace(answer, status=Status.INTERRUPTED) if self.calls == self.call else answer
+
+
+@pytest.mark.parametrize("update", [True, False])
+def test_an_interrupt_that_a_solver_takes_ends_the_path(update: bool) -> None:
+    """Its result is the last one; a callback that stops a solve goes on with the next value."""
+    values, model = [0.5, 1.0, 2.0, 4.0], mo.HingeSVM(_X, _Y)
+    ended = mo.path(model, "lam", values, solver=StoppedClarabel(2), update=update)
+    assert (ended.values, ended.unsolved) == ((0.5, 1.0), (2, 3))
+    assert [r.status for r in ended][1] is Status.INTERRUPTED
+    stopped = mo.path(model, "lam", values, solver=StoppedClarabel(2), update=update, callback=lambda row: False)
+    assert stopped.values == tuple(values)
