@@ -339,8 +339,10 @@ class StoppedClarabel(InterruptedClarabel):
 
     def run(self, model: mo.Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         self.calls += 1
-        answer = Clarabel.run(self, model, options, kept_model)
-        return dataclasses.replace(answer, status=Status.INTERRUPTED) if self.calls == self.call else answer
+        if self.calls != self.call:
+            return Clarabel.run(self, model, options, kept_model)
+        answer = Clarabel.run(self, model, dataclasses.replace(options, iteration_limit=3), KeptModel())
+        return dataclasses.replace(answer, status=Status.INTERRUPTED)
 
 
 @pytest.mark.parametrize("update", [True, False])
