@@ -49,6 +49,7 @@ from scipy.linalg.lapack import dposv as posv, dpotrs as potrs, dtrtrs as trtrs
 
 from ..errors import InputError, short_text
 from .arrays import FloatArray
+from .deadline import repairs_are_over
 from .program.cones import svec, svec_size
 from .restricted_bound import Tilt
 from .rounding import UNIT, dot, gamma as gamma_n, total, transposed_product
@@ -351,8 +352,9 @@ def newton_piecewise(
 ) -> FloatArray:
     """Return the minimiser of w'Sw + b'w + Σ χ_i(1 - a_i'w), χ_i convex and piecewise quadratic, by Newton's method.
 
-    S may be nearly singular, so that steps are too long by many orders of magnitude, and halving them would take too many trials.
-    The slope along a step increases with its length, and the line search finds its root.
+    The iteration ends early at the deadline of repairs (`models.deadline`): bounds hold for any w. S may be nearly singular, so
+    that steps are too long by many orders of magnitude, and halving them would take too many trials. The slope along a step
+    increases with its length, and the line search finds its root.
 
     Parameters
     ----------
@@ -374,6 +376,8 @@ def newton_piecewise(
     r = 1.0 - rows @ w
     V, rate = slopes(r)
     for _ in range(iteration_limit):
+        if repairs_are_over():
+            break
         gradient = 2.0 * (S @ w) + linear - rows.T @ V
         hessian = 2.0 * S + (rows * rate[:, None]).T @ rows
         hessian.flat[:: len(w) + 1] += 1e-14 * hessian.trace() / len(w)

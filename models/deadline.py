@@ -73,6 +73,11 @@ def check_repair(seconds: float) -> None:
         raise OutOfTimeError
 
 
+def repairs_are_over() -> bool:
+    """Return whether the deadline of repairs has passed, so that an iterative repair ends with what it has."""
+    return time.perf_counter() > _repair_end.get()
+
+
 def remaining_seconds() -> float:
     """Return the seconds until the deadline: infinite without one, negative after it."""
     end = _end.get()

@@ -12,12 +12,13 @@ from typing import Any
 
 from ..errors import SolverError, UnsupportedModelError, checked_return
 from ..models.arrays import FloatArray, memory_errors
-from ..models.deadline import OutOfTimeError, deadline
+from ..models.deadline import OutOfTimeError, deadline, repair_deadline
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
-from ..solvers.certification.certificate import is_never_negative
+from ..solvers.certification.certificate import has_nonnegative_objective, is_never_negative
 from ..solvers.certification.result import BoundKind, Result
+from ..solvers.judgement import form_that_fits
 from ..solvers.records import Options, Status
 from ..solvers.registry import SolverLike, SolverSpec, resolve_solver
 from ..solvers.solve import certification_deadline, solve_problem
@@ -25,6 +26,7 @@ from .reduction import LiftedDual, Reduction
 from .registry import applicable_names, reduction_of
 
 _NONE = Rounded(0.0)
+_NEVER_NEGATIVE = "no part of the objective is negative"
 #: Largest relative difference of two numbers that should agree.
 AGREEMENT_TOLERANCE = 1e-6
 
@@ -71,14 +73,27 @@ class RelaxationResult:
     def bound(self) -> float:
         """Lower bound of the original's optimum: a proved one, else the solver's claim; -inf without either, or with a `caveat`.
 
-        For a form that maximises it bounds the negative objective, which the form minimises.
+        It is 0 at least if no part of the original's objective can be negative. For a form that maximises it bounds the negative
+        objective, which the form minimises.
         """
-        return float("-inf") if self.caveat else self.target_bound
+        if self.caveat:
+            return float("-inf")
+        return 0.0 if self._is_trivial else self.target_bound
 
     @property
     def bound_kind(self) -> str:
         """The evidence for `bound`: "proved", "claimed by solver" or "none"."""
-        return BoundKind.NONE if self.caveat else self.target_kind
+        if self.caveat:
+            return BoundKind.NONE
+        return BoundKind.PROVED if self._is_trivial else self.target_kind
+
+    @property
+    def _is_trivial(self) -> bool:
+        """Return whether 0 is a better bound of the original than the target's, if that has one."""
+        if self.target_bound >= 0.0:
+            return False
+        form = form_that_fits(self.model)
+        return self.model.has_nonnegative_objective or (form is not None and has_nonnegative_objective(form))
 
     @property
     def target_bound(self) -> float:
@@ -93,15 +108,15 @@ class RelaxationResult:
 
     @property
     def argument(self) -> str:
-        """Return why `target_bound` holds, in words; empty without a certificate."""
-        return self._best_bound[2]
+        """Return why `bound` (with a `caveat` `target_bound`) holds, in words; empty without a certificate."""
+        return _NEVER_NEGATIVE if self._is_trivial and not self.caveat else self._best_bound[2]
 
     @cached_property
     def _best_bound(self) -> tuple[float, str, str]:
         """The larger of the result's bound and 0, if no point of the target costs less; its kind and its argument."""
         value, certificate = self.result.best_bound[0], self.result.certificate
         if value < 0.0 and is_never_negative(self.form, self.target if isinstance(self.target, Model) else None):
-            return 0.0, BoundKind.PROVED.value, "no part of the objective is negative"
+            return 0.0, BoundKind.PROVED.value, _NEVER_NEGATIVE
         return value, self.result.bound_kind, "" if certificate is None else certificate.argument
 
     @cached_property
@@ -118,9 +133,10 @@ class RelaxationResult:
         return reservation
 
     def __str__(self) -> str:
-        inaccurate = self.target_kind == BoundKind.CLAIMED and self.result.status is Status.INACCURATE
-        kind = f"{self.target_kind}, which its certificate does not support" if inaccurate else self.target_kind
-        bound = bound_text(self.target_bound, kind, self.caveat, "the optimum")  # of a ramp's as well
+        value, kind = (self.target_bound, self.target_kind) if self.caveat else (self.bound, self.bound_kind)
+        inaccurate = kind == BoundKind.CLAIMED and self.result.status is Status.INACCURATE
+        kind = f"{kind}, which its certificate does not support" if inaccurate else str(kind)
+        bound = bound_text(value, kind, self.caveat, "the optimum")  # of a ramp's as well
         bound += "" if isfinite(self.target_bound) else f" ({self.result.status})"
         recovered = f"recovered objective {self.objective:.9g}" if isfinite(self.objective) else "no feasible point recovered"
         return f"{self.reduction.name} by {self.result.solver}: {bound}, {recovered}"
@@ -196,5 +212,6 @@ def relax(
             checked_return(values, (Mapping, type(None)), "recover", reduction.name)
         objective = float("nan") if values is None else reduction.value(model, values)
     if result.multipliers is not None:
-        lifted = reduction.lift_dual(original, result.multipliers, target)
+        with repair_deadline(certification_deadline(limit, begin)):
+            lifted = reduction.lift_dual(original, result.multipliers, target)
     return RelaxationResult(model, reduction, target, result, values, objective, lifted, reduction.offset(original, target))

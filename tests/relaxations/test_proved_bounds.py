@@ -13,7 +13,10 @@ from data import clouds
 from effort import part
 
 from marginopt.errors import MarginoptError, MarginoptWarning
-from marginopt.models import Margin, Model, RampSVM, ZeroOneSVM
+from marginopt.models import ConicSVM, Margin, Model, RampSVM, ZeroOneSVM
+from marginopt.models.conic_bound import certified_bound
+from marginopt.models.deadline import repair_deadline
+from marginopt.models.views import ConicProblem
 from marginopt.relaxations import (
     BigM,
     Combined,
@@ -80,11 +83,38 @@ def test_what_is_proved_is_at_most_the_optimum_and_what_bounds_nothing_gives_no_
                 assert reduction.lift_dual(model, relaxed.result.multipliers).value == -np.inf, label
         else:
             bounding += 1
-            assert relaxed.bound == relaxed.target_bound and relaxed.bound_kind == relaxed.target_kind, label
+            assert relaxed.bound == max(relaxed.target_bound, 0.0), label
+            assert relaxed.bound_kind == ("proved" if relaxed.target_bound < 0.0 else relaxed.target_kind), label
             assert relaxed.bound <= optimum * (1.0 + 1e-12), label
             assert relaxed.lifted is None or relaxed.lifted.value <= optimum * (1.0 + 1e-12), label
     assert bounding >= 3
     assert not isinstance(model, ZeroOneSVM) or (apart >= 1 and "proved" in seen)
+
+
+@pytest.mark.parametrize("name", ["plain", "ramp"])
+def test_a_limit_leaves_a_proved_bound_where_no_part_of_the_objective_is_negative(name: str) -> None:
+    model, limited = MODELS[name](_plain()), 0
+    for reduction in (record.reduction for record in relaxations().values()):
+        if reduction.obstacle(model) or "moments" in reduction.name or "triangles" in reduction.name:
+            continue
+        try:
+            relaxed = relax(model, reduction, time_limit=1e-9)
+        except MarginoptError:
+            continue  # the limit ended while the target was made, or constants are not there
+        if not relaxed.caveat:
+            limited += relaxed.bound == 0.0
+            assert relaxed.bound >= 0.0 and relaxed.bound_kind == "proved", reduction.name
+    assert limited >= 2
+
+
+def test_a_dual_point_proves_a_bound_whenever_its_search_ends() -> None:
+    model = _plain()
+    problem = ConicSVM(model.X, model.y, model.lam).view(ConicProblem)
+    assert problem is not None
+    gamma = np.full(len(model.y), 0.02)
+    with repair_deadline(-np.inf):
+        ended = certified_bound(problem, gamma)
+    assert 0.0 <= ended.value < certified_bound(problem, gamma).value <= solve(model, tol=1e-9).objective
 
 
 def test_the_hinge_as_it_is_used_bounds_nothing() -> None:
