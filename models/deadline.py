@@ -1,4 +1,4 @@
-"""The deadline of the running solve, which computations on large matrices check so that they stop in time.
+"""The deadline of the running solve, which computations on large matrices check so that they stop in time, and its clock.
 
 A solver's own clock starts when it has its model. Before that, matrices are computed, scanned and factored, which takes seconds
 from some thousands of variables on: such code checks the deadline. `cholesky` stops at it, and `eigendecomposition` does not
@@ -26,10 +26,29 @@ _SCAN, _EIGENVALUES = 1e-8, 5e-10
 _SMALL = 1_000_000
 _end: ContextVar[float] = ContextVar("marginopt_deadline", default=math.inf)
 _repair_end: ContextVar[float] = ContextVar("marginopt_repair_deadline", default=math.inf)
+_loaded: ContextVar[float] = ContextVar("marginopt_loaded_seconds", default=0.0)
 
 
 class OutOfTimeError(Exception):
     """The deadline has passed, or would pass before the computation ends."""
+
+
+def limit_clock() -> float:
+    """Return seconds of a clock for time limits: `time.perf_counter` less the time that `loading` blocks of this context took."""
+    return time.perf_counter() - _loaded.get()
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Stop `limit_clock` inside the ``with`` block, which loads modules or compiled code, or looks for a licence.
+
+    The first solve of a process loads its solver's packages, which takes up to seconds and says nothing of the problem.
+    """
+    before, begin = _loaded.get(), time.perf_counter()
+    try:
+        yield
+    finally:
+        _loaded.set(before + time.perf_counter() - begin)  # blocks inside this one are part of it
 
 
 @contextmanager
@@ -39,7 +58,7 @@ def deadline(end: float) -> Iterator[None]:
     Parameters
     ----------
     end : float
-        In seconds, on `time.perf_counter`'s clock; infinite for no deadline.
+        In seconds, on `limit_clock`; infinite for no deadline.
     """
     before = _end.set(end)
     try:
@@ -58,7 +77,7 @@ def repair_deadline(end: float) -> Iterator[None]:
     Parameters
     ----------
     end : float
-        In seconds, on `time.perf_counter`'s clock; infinite for no deadline.
+        In seconds, on `limit_clock`; infinite for no deadline.
     """
     before = _repair_end.set(end)
     try:
@@ -69,19 +88,19 @@ def repair_deadline(end: float) -> Iterator[None]:
 
 def check_repair(seconds: float) -> None:
     """Raise `OutOfTimeError` where a repair of so many seconds ends after the deadline of repairs."""
-    if time.perf_counter() + seconds > _repair_end.get():
+    if limit_clock() + seconds > _repair_end.get():
         raise OutOfTimeError
 
 
 def repairs_are_over() -> bool:
     """Return whether the deadline of repairs has passed, so that an iterative repair ends with what it has."""
-    return time.perf_counter() > _repair_end.get()
+    return limit_clock() > _repair_end.get()
 
 
 def remaining_seconds() -> float:
     """Return the seconds until the deadline: infinite without one, negative after it."""
     end = _end.get()
-    return end if math.isinf(end) else end - time.perf_counter()
+    return end if math.isinf(end) else end - limit_clock()
 
 
 def check_deadline(seconds: float = 0.0) -> None:

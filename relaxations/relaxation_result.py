@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 
 from ..errors import SolverError, UnsupportedModelError, checked_return
 from ..models.arrays import FloatArray, memory_errors
-from ..models.deadline import OutOfTimeError, deadline, repair_deadline
+from ..models.deadline import OutOfTimeError, deadline, limit_clock, repair_deadline
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
@@ -195,7 +194,7 @@ def relax(
         words = f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {advice}"
         raise UnsupportedModelError(words, name=reduction.name, allowed=reading)
     original: Any = model  # one that the reduction reads
-    begin, spec = time.perf_counter(), resolve_solver(solver)
+    begin, spec = limit_clock(), resolve_solver(solver)
     options = spec.merge_options(Options.of(options, **overrides))
     limit = inf if options.time_limit is None else options.time_limit
     try:
@@ -204,7 +203,7 @@ def relax(
     except OutOfTimeError:
         words = f"the time limit of {limit:g} s ended while the target of {reduction.name} was made: give it a longer one"
         raise SolverError(words) from None
-    result = solve_problem(target, spec, options.with_time_spent(time.perf_counter() - begin))
+    result = solve_problem(target, spec, options.with_time_spent(limit_clock() - begin))
     values, objective, lifted = None, float("nan"), None
     if result.values:
         with suppress(OutOfTimeError), deadline(certification_deadline(limit, begin)):

@@ -37,6 +37,7 @@ from ..errors import (
     short_text,
     unknown_name,
 )
+from ..models.deadline import loading
 from ..models.digest import identity
 from ..models.model import Model
 from .interface.solver import Licence, LicenceState, Purpose, Solver, installed_version, resolve_deferred
@@ -69,7 +70,8 @@ def _modules() -> tuple[object, ...]:
 
     names = [f"{backends.__name__}.{m.name}" for m in pkgutil.iter_modules(backends.__path__)]
     names += [f"{package.__name__}.{m.name}" for m in pkgutil.iter_modules(package.__path__) if m.ispkg and m.name != "backends"]
-    return tuple(importlib.import_module(name) for name in names)
+    with loading():
+        return tuple(importlib.import_module(name) for name in names)
 
 
 def _own() -> dict[str, Solver]:
@@ -480,7 +482,8 @@ def choose_solver(
         if obstacle is not None:
             obstacles += [f"{name}: {obstacle}"] if solver.reads_form else []
             continue
-        licence = solver.licence()
+        with loading():
+            licence = solver.licence()
         if only_open and licence.state is not LicenceState.OPEN:
             continue
         refusal = licence.refusal(model.form) if solver.reads_form or not licence.usable else None

@@ -5,7 +5,6 @@ To certify is to recompute objective, residuals, a lower bound and the gap from 
 
 from __future__ import annotations
 
-import time
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ from ..errors import (
     short_text,
 )
 from ..models.arrays import memory_errors
-from ..models.deadline import OutOfTimeError, deadline, remaining_seconds, repair_deadline
+from ..models.deadline import OutOfTimeError, deadline, limit_clock, loading, remaining_seconds, repair_deadline
 from ..models.model import BareForm, Model, as_model
 from ..models.program.form import Block, StandardForm
 from .certification.rays import Separability, separability
@@ -104,7 +103,7 @@ def solve_problem(
     returned; not on a path, nor with native options. ``kept_model`` holds a backend's own model between the calls of one path.
     Errors are those of `solve`.
     """
-    begin = time.perf_counter()
+    begin = limit_clock()
     model = as_model(problem)
     picked = ""
     spec = resolve_solver(solver)
@@ -172,7 +171,7 @@ def _retried(model: Model, options: Options, begin: float, first: Result, name: 
     """Return the best answer of the first and of the solvers that rank next, up to one that meets the tolerance."""
     best, failed = first, [name]
     while not best.solved and len(failed) <= _MORE:
-        if options.time_limit is not None and time.perf_counter() - begin >= options.time_limit:
+        if options.time_limit is not None and limit_clock() - begin >= options.time_limit:
             break
         try:
             name, reason = choose_solver(model, options, without=failed)
@@ -204,7 +203,7 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
             raw = _answer(chosen, model, options, begin, licence, kept_model)
     except OutOfTimeError:
         words = f"{chosen.info.name} was not called: the time limit ended while its matrices were made"
-        raw = Answer(Status.TIME_LIMIT, NOT_CALLED, build_seconds=time.perf_counter() - begin, details={"abandoned": words})
+        raw = Answer(Status.TIME_LIMIT, NOT_CALLED, build_seconds=limit_clock() - begin, details={"abandoned": words})
     certifying = memory_errors(f"the certificate of {chosen.info.name}'s answer to {model.name}")
     with certifying, deadline(np.inf), repair_deadline(np.inf if limit is None else certification_deadline(limit, begin)):
         result = judge(model, chosen, raw, options, licence, picked)
@@ -231,7 +230,7 @@ def _answer(
         _check_unused(chosen, options)
         return decided
     # a model that is kept was built under its options, time limit included, and would be built anew under others
-    remaining = options if kept_model is not None and chosen.reads_form else options.with_time_spent(time.perf_counter() - begin)
+    remaining = options if kept_model is not None and chosen.reads_form else options.with_time_spent(limit_clock() - begin)
     return _without_false_claim(model, _run(chosen, model, remaining, kept_model), test)
 
 
@@ -257,15 +256,16 @@ def _check_reads(chosen: Solver, model: Model, options: Options, licence: Licenc
 def certification_deadline(time_limit: float, begin: float) -> float:
     """Return the deadline of an answer's certification: a tenth of ``time_limit``, 0.1 s at least, after the limit or after now.
 
-    ``time_limit`` is in seconds from ``begin``; ``begin`` and the deadline are on `time.perf_counter`'s clock.
+    ``time_limit`` is in seconds from ``begin``; ``begin`` and the deadline are on `limit_clock`.
     """
-    return max(begin + time_limit, time.perf_counter()) + max(_CERTIFYING * time_limit, _CERTIFYING)
+    return max(begin + time_limit, limit_clock()) + max(_CERTIFYING * time_limit, _CERTIFYING)
 
 
 def _licence(chosen: Solver, model: Model, options: Options) -> Licence:
     """Return the solver's licence before a model is built for it; a refusal names the best open alternative."""
     try:
-        return require(chosen, options)
+        with loading():
+            return require(chosen, options)
     except (LicenceError, MissingPackageError) as error:
         better = type(error)(str(error).rstrip(".") + _alternative(model, options))
         vars(better).update(vars(error))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import enum
 import threading
-import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -21,7 +20,7 @@ import numpy as np
 
 from ...errors import UnsupportedModelError, checked_return
 from ...models.arrays import reserve_threads
-from ...models.deadline import deadline
+from ...models.deadline import deadline, limit_clock, loading
 from ...models.model import Model
 from ..records import Answer, Options, Status
 from .native_options import replace_parameters
@@ -159,7 +158,8 @@ class Algorithm(Solver, Generic[V, S]):
         with reserve_threads(options.threads) if self.single_threaded_blas else nullcontext():
             if not self.compiles:  # Numba is not even imported
                 return solver._drive(model, options, None)
-            from .compile_times import compile_clock
+            with loading():
+                from .compile_times import compile_clock
 
             with compile_clock(self.info.name, options.progress, self.expected_compile_seconds) as clock:
                 answer = solver._drive(model, options, clock)
@@ -172,12 +172,12 @@ class Algorithm(Solver, Generic[V, S]):
         return {"stride": iterations} if iterations is not None and "stride" in named else {}
 
     def _drive(self, model: Model, options: Options, clock: CompileClock | None) -> Answer:
-        begin = time.perf_counter()
+        begin = limit_clock()
         view = self.view_of(model)
         if view is None:
             raise UnsupportedModelError(f"{self.info.name} cannot read {model.name}: {self.obstacle(model)}", name=self.info.name)
-        self.load(view)
-        compiled = 0.0 if clock is None else clock.seconds
+        with loading():
+            self.load(view)
         search = _SearchClock(clock)
         recorder = Recorder(self.info.name, options)
         try:
@@ -202,7 +202,7 @@ class Algorithm(Solver, Generic[V, S]):
             objective=last.objective if np.isfinite(last.objective) else None,
             iterations=last.iteration,
             trace=trace,
-            build_seconds=max(search.start - begin - compiled, 0.0),
+            build_seconds=search.start - begin,
             compile_seconds=0.0 if clock is None else clock.seconds,
             solve_seconds=solve_seconds,
         )
@@ -248,13 +248,13 @@ class _SearchClock:
     def __init__(self, clock: CompileClock | None) -> None:
         self._timer = None if clock is None else clock.code_timer
         self._code_before = 0.0 if self._timer is None else self._timer.seconds
-        self.start = time.perf_counter()
+        self.start = limit_clock()
 
     @property
     def seconds(self) -> float:
         """Return the seconds so far."""
         code = 0.0 if self._timer is None else self._timer.seconds - self._code_before
-        return max(time.perf_counter() - self.start - code, 0.0)
+        return max(limit_clock() - self.start - code, 0.0)
 
 
 def _budget(options: Options, search: _SearchClock, longest: float) -> float:

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import InputError, count_text, short_text
+from ...models.deadline import loading
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
@@ -508,5 +509,6 @@ def resolve_deferred(solver: Solver) -> Solver:
 
 @functools.cache
 def _solver(implementation: str) -> Solver:
-    solver: Solver = pkgutil.resolve_name(implementation)()
+    with loading():
+        solver: Solver = pkgutil.resolve_name(implementation)()
     return solver

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import pkgutil
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from marginopt.models import L1SVMDual, Quadratic
+from marginopt.models import L1SVMDual, L2SVMDual, Quadratic
 from marginopt.models.deadline import (
     PANEL,
     OutOfTimeError,
@@ -21,15 +22,22 @@ from marginopt.models.deadline import (
     cholesky,
     deadline,
     eigendecomposition,
+    limit_clock,
+    loading,
     remaining_seconds,
 )
 from marginopt.models.export.highs_model import to_highs
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.program.bridges import psd_factor
+from marginopt.solvers import solve
+from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.backends.qpsolvers import is_positive_definite
 from marginopt.solvers.backends.scip import to_scip
+from marginopt.solvers.interface import solver as solver_module
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.interface.timeouts import run_with_timeout
 from marginopt.solvers.records import Options
+from marginopt.solvers.simplex.smo import SMO
 
 PASSED = -math.inf
 #: More than one panel.
@@ -120,3 +128,50 @@ def test_a_call_in_a_thread_has_the_deadline_of_its_caller() -> None:
     release = threading.Event()
     with deadline(PASSED), pytest.raises(OutOfTimeError):
         run_with_timeout(lambda: check_deadline() or release.wait(), Options(time_limit=100.0), time.perf_counter())
+
+
+@pytest.fixture
+def jump(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Moves `time.perf_counter` forward by so many seconds, without waiting for them."""
+    clock, offset = time.perf_counter, [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + offset[0])
+
+    def move(seconds: float) -> None:
+        offset[0] += seconds
+
+    return move
+
+
+def test_what_is_loaded_takes_nothing_of_a_limit(jump: Callable[[float], None]) -> None:
+    with deadline(limit_clock() + 100.0):
+        with loading():
+            jump(300.0)
+            with loading():
+                jump(300.0)
+        assert remaining_seconds() > 50.0
+        jump(300.0)
+        assert remaining_seconds() < 0.0
+
+
+@pytest.mark.parametrize("part", ["licence", "import", "code"])
+def test_a_first_solve_has_its_whole_limit(
+    part: str, jump: Callable[[float], None], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """The solver's licence is looked for, its module is imported, and its compiled code is loaded, beside the limit."""
+    model, limits = L2SVMDual(definite(6), np.where(np.arange(6) % 2, 1.0, -1.0)), list[float | None]()
+    if part == "licence":
+        run = Clarabel.run
+        monkeypatch.setattr(Clarabel, "licence", lambda self: (jump(300.0), OPEN_LICENCE)[1])
+        monkeypatch.setattr(
+            Clarabel, "run", lambda self, m, o, kept=None: (limits.append(o.time_limit), run(self, m, o, kept))[1]
+        )
+    elif part == "import":
+        resolve, resolved = pkgutil.resolve_name, solver_module._solver
+        resolved.cache_clear()
+        request.addfinalizer(resolved.cache_clear)
+        monkeypatch.setattr(pkgutil, "resolve_name", lambda name: (jump(300.0), resolve(name))[1])
+    else:
+        load = SMO.load
+        monkeypatch.setattr(SMO, "load", lambda self, view: (jump(300.0), load(self, view))[1])
+    result = solve(model, Clarabel() if part == "licence" else "smo", time_limit=100.0)
+    assert result.solved and all(limit is not None and limit > 50.0 for limit in limits)

@@ -22,7 +22,7 @@ from ..errors import DataError, InputError
 from ..files import content_digest
 from ..models import Model
 from ..models.arrays import FloatArray
-from ..models.deadline import OutOfTimeError, deadline
+from ..models.deadline import OutOfTimeError, deadline, limit_clock
 from ..models.digest import fingerprint
 from ..solvers import Options, Result, load_result
 from ..solvers.exact.check.arithmetic import ceil_to_float
@@ -181,7 +181,7 @@ def _run(entry: Entry, solver: str, options: Options, proof: str | Path | None =
         if solved is None:
             return Run(entry, result, None, None, f"the run gave no {entry.evidence}: {result.status.name}")
         try:
-            with deadline(math.inf if options.time_limit is None else time.perf_counter() + options.time_limit):
+            with deadline(math.inf if options.time_limit is None else limit_clock() + options.time_limit):
                 proved = _with_evidence(solved, result, model, X, y, log)
         except OutOfTimeError:
             words = f"the log was not checked to its end within {options.time_limit:g} s: give a longer time limit"
