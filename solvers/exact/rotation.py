@@ -44,7 +44,8 @@ def singular_basis(block: FloatArray, full: bool) -> FloatArray:
     """
     if block.shape[1] == 0 or block.shape[0] == 0:
         return np.zeros((block.shape[1], 0))
-    _, values, Vt = np.linalg.svd(block, full_matrices=full)
+    n, p = block.shape
+    _, values, Vt = np.linalg.svd(block, full_matrices=full and n < p)  # with n ≥ p V is square without U's other n - p columns
     selected = np.full(len(Vt), True) if full else values > 1e-14 * values[0] * max(block.shape)
     return np.ascontiguousarray(Vt[selected].T)
 

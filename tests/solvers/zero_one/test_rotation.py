@@ -106,3 +106,10 @@ def test_constant_columns():
     assert (constant_column(A) == 2.0 * y).all()
     assert constant_column(A[:, :1]) is None
     assert constant_column(A[:0]) is None
+
+
+@pytest.mark.parametrize("n", [3, 6, 200_000])
+def test_a_full_basis_needs_no_memory_of_the_order_of_the_squared_points(n):
+    """A matrix of all left singular vectors of the many points would take 320 GB."""
+    V = singular_basis(np.random.default_rng(0).normal(size=(n, 6)), True)
+    assert np.abs(V.T @ V - np.eye(6)).max() < 1e-13
