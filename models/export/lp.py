@@ -253,6 +253,7 @@ class _Interval:
 
     low: float = -np.inf
     high: float = np.inf
+    low_is_stated: bool = False
 
     def cut(self, *sides: _Side | None) -> None:
         """Set the ends that the sides of a line give."""
@@ -261,7 +262,7 @@ class _Interval:
             raise DataError("two sides that do not go together")
         for sense, value in stated_sides:
             if sense != "<=":
-                self.low = value
+                self.low, self.low_is_stated = value, True
             if sense != ">=":
                 self.high = value
 
@@ -318,6 +319,10 @@ class _Parser:
             right_side = tokens.read_side_behind()
             if left_side is None and right_side is None:
                 raise DataError(f"a bound that is not understood, at {short_text(name.text)}")
+            if np.isfinite(interval.high) and any(side is not None and side.value == np.inf for side in (left_side, right_side)):
+                raise DataError(
+                    f"{name.text} has an upper bound, and then an infinite one: readers differ in which of them counts"
+                )
             interval.cut(left_side, right_side)
 
     def integer(self, tokens: _TokenReader) -> set[int]:
@@ -433,6 +438,12 @@ class _Parser:
         entries = [(i, j, v) for i, row in enumerate(self.rows_read) for j, v in row.terms.linear.items() if v != 0]
         q, lower, upper, integer = np.zeros(n), np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
         q[list(self.objective.linear)] = list(self.objective.linear.values())
+        names = list(self.index)
+        for j, limit in self.limits.items():
+            if limit.high < 0.0 and not limit.low_is_stated and limit.low == 0.0:
+                raise DataError(
+                    f"{names[j]} has a negative upper bound and no lower one, which readers take in two ways: state it"
+                )
         lower[list(self.limits)] = [limit.low for limit in self.limits.values()]
         upper[list(self.limits)] = [limit.high for limit in self.limits.values()]
         binary = sorted(self.binaries)

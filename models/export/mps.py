@@ -342,10 +342,8 @@ class _Reader:
         bounded_columns = {j for j, _ in self.bounds.values}
         upper[[j for j in self.integers if j not in bounded_columns]] = 1.0
         for j, name in enumerate(self.columns):
-            if upper[j] < 0 and j in self.integers and (j, "lower") not in self.bounds.values:
-                raise DataError(
-                    f"the integer {name} has a negative upper bound and no lower one, which readers take in two ways: state it"
-                )
+            if upper[j] < 0 and (j, "lower") not in self.bounds.values:
+                raise DataError(f"{name} has a negative upper bound and no lower one, which readers take in two ways: state it")
         return lower, upper
 
     def _limits(self) -> tuple[FloatArray, FloatArray]:
