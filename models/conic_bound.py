@@ -635,6 +635,7 @@ def dual_value(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: floa
     return proved_value(rows, _slack_factor(rows, gamma), gamma, v, *_cost_and_constant(problem, mu))[0]
 
 
+@np.errstate(all="ignore")  # numbers that overflow give no bound, which `proved_value` and the comparisons of bounds see to
 def certified_bound(
     problem: ConicProblem,
     gamma: FloatArray,

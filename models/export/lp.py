@@ -438,12 +438,10 @@ class _Parser:
         entries = [(i, j, v) for i, row in enumerate(self.rows_read) for j, v in row.terms.linear.items() if v != 0]
         q, lower, upper, integer = np.zeros(n), np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
         q[list(self.objective.linear)] = list(self.objective.linear.values())
-        names = list(self.index)
-        for j, limit in self.limits.items():
-            if limit.high < 0.0 and not limit.low_is_stated and limit.low == 0.0:
-                raise DataError(
-                    f"{names[j]} has a negative upper bound and no lower one, which readers take in two ways: state it"
-                )
+        for variable, limit in self.limits.items():
+            if limit.high < 0.0 and limit.low == 0.0 and not limit.low_is_stated:
+                name = list(self.index)[variable]
+                raise DataError(f"{name} has a negative upper bound and no lower one, which readers take in two ways: state it")
         lower[list(self.limits)] = [limit.low for limit in self.limits.values()]
         upper[list(self.limits)] = [limit.high for limit in self.limits.values()]
         binary = sorted(self.binaries)

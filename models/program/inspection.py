@@ -265,7 +265,9 @@ def _row_spread(c: Constraint) -> float:
     """Return the largest over the smallest norm of a linear constraint's rows; 1 for cones, whose rows belong together."""
     if not isinstance(c.cone, (Zero, Nonnegative)) or not c.rows:
         return 1.0
-    norms = np.sqrt(np.asarray(c.F.multiply(c.F).sum(axis=1)).ravel())
+    largest = abs(c.F).max(axis=1).toarray().ravel()  # squares of the entries may overflow, those of their ratios cannot
+    scaled = sp.diags_array(1.0 / np.where(largest > 0.0, largest, 1.0)) @ c.F
+    norms = largest * np.sqrt(np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel())
     norms = norms[norms > 0]
     return float(norms.max() / norms.min()) if norms.size else 1.0
 

@@ -57,6 +57,7 @@ _GAIN = 0.25
 _STEPS = 200
 
 
+@np.errstate(all="ignore")  # a direction that overflows is not taken
 def _correct_slope_signs(z: Multipliers, slope: FloatArray, error: FloatArray) -> Multipliers | None:
     """Return the multipliers after a step along one direction in the linear rows that gives every one-sided slope the right sign;
     None without such a direction.

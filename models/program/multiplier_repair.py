@@ -133,8 +133,9 @@ class Equations:
 
     @cached_property
     def gram(self) -> FloatArray:
-        """Return the Gram matrix BB' of the other equations."""
-        return self.B.gram()
+        """Return the Gram matrix BB' of the other equations, not finite where its numbers overflow."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.B.gram()
 
     def find_independent(
         self, form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray
@@ -153,7 +154,7 @@ class Equations:
             Variables of all equations.
         """
         M, size = self.gram, self.others.size
-        if not (np.diagonal(M) > 0.0).all():
+        if not (np.diagonal(M) > 0.0).all() or not np.isfinite(M).all():
             return None
         if not size:
             return IndependentEquations(self.others, np.zeros(0))

@@ -105,7 +105,8 @@ def _from_constants(form: StandardForm) -> FloatArray:
         if not c.g.any():
             continue
         counted = _counted(c.F, c.row_maxima)
-        squares += _columns(c.F, np.where(counted, c.F.data**2, 0.0)) @ (c.g != 0.0)
+        with np.errstate(over="ignore"):  # coefficients whose squares overflow leave no unit
+            squares += _columns(c.F, np.where(counted, c.F.data**2, 0.0)) @ (c.g != 0.0)
         sides += _columns(c.F, np.where(counted, 1.0, 0.0)) @ c.g**2
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)

@@ -152,10 +152,12 @@ class Algorithm(Solver, Generic[V, S]):
         ``options.iteration_limit`` is stopped after the first ``advance`` that reaches it. The time limit counts from the start
         of ``init``, after `load` has loaded compiled code (or compiled it, once for a machine); seconds in which the run loads or
         compiles more code do not count. The point is that of ``answer`` after the last completed ``advance``, or after ``init``
-        if the callback stops the run before. There is no point if none was found, or if numbers overflow (status FAILED).
+        if the callback stops the run before. There is no point if none was found, or if numbers overflow (status FAILED, or what
+        the certificate says of the point: no warning).
         """
         solver = self.with_native_options({**self._rows_by(options.trace_every), **options.native})
-        with reserve_threads(options.threads) if self.single_threaded_blas else nullcontext():
+        threads = reserve_threads(options.threads) if self.single_threaded_blas else nullcontext()
+        with threads, np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if not self.compiles:  # Numba is not even imported
                 return solver._drive(model, options, None)
             with loading():

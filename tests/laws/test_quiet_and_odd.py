@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import os
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -63,6 +64,30 @@ def test_solvers_print_nothing_and_raise_our_errors(name: str, capfd: pytest.Cap
             pass
         out, err = capfd.readouterr()
         assert not out and not err, (kind, out, err)
+
+
+#: Formulations whose numbers pass the range of float64 or float32 on data of extreme scales.
+EXTREME: dict[str, Callable[[np.ndarray], mo.Model]] = {
+    "conic": lambda X: mo.ConicSVM(X, _Y, 1.0),
+    "conic, kappa": lambda X: mo.ConicSVM(X, _Y, kappa=0.2),
+    "L1 dual": lambda X: mo.L1SVMDual(X, _Y, C=1.0),
+    "hulls": lambda X: mo.ConvexHullsDual(X, _Y, C=1.0),
+    "ball": mo.MEBDual,
+    "strongest": lambda X: mo.Margin(X, _Y, "strongest-conic", "l2"),
+}
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e100, 1e-145])
+@pytest.mark.parametrize("name", EXTREME)
+def test_numbers_that_overflow_are_our_errors_or_answers_and_no_warnings(name: str, scale: float) -> None:
+    try:
+        model = EXTREME[name](_X * scale)
+        model.form.inspect()
+        result = mo.solve(model, time_limit=5)
+        result.verify(model, exact=True)
+    except MarginoptError:
+        return
+    assert not result.solved or np.isfinite(result.objective)
 
 
 @pytest.mark.parametrize("name", ["time_limit", "memory_limit"])

@@ -76,7 +76,7 @@ def test_large_matrices_are_given_up_after_the_deadline_and_small_ones_are_not()
 
 
 def test_a_computation_that_would_end_after_the_deadline_is_not_begun() -> None:
-    with deadline(time.perf_counter() + 1000.0):
+    with deadline(limit_clock() + 1000.0):
         check_deadline(10.0)
         with pytest.raises(OutOfTimeError):
             check_deadline(2000.0)
