@@ -191,26 +191,37 @@ def _numbers(table: Table, features: list[int]) -> FloatArray:
 
 
 def _bad_cell(table: Table, features: list[int]) -> DataError:
-    """Return the error that names the first cell that is not a finite number."""
+    """Return the error that names, for each column, the first cell that is not a finite number; its line is the first of them."""
     advice = (
         "features must be finite numbers: missing='drop' or 'median', categories='indicators' and leave_out= read such columns; "
         "label= chooses the label column"
     )
+    faults: dict[int, str] = {}
+    first_line = 0
     for row, line in zip(table.rows, table.lines, strict=True):
         for j in features:
-            cell, fault = row[j], ""
-            number = None if cell is None else as_number(cell)
-            if cell is None:
-                fault = "the value is missing"
-            elif number is None:
-                fault = f"{short_text(cell)} is not a number"
-            elif not np.isfinite(number):
-                fault = f"{short_text(cell)} is not a finite number"
-            elif table.kinds.get(j) == "string":
-                fault = "the column is declared as text"
-            if fault:
-                return DataError(f"{column_name(table.names, j)}: {fault}; {advice}", file=table.source_name, line=line)
-    raise AssertionError("every cell is a finite number")
+            if j not in faults and (fault := _fault_of_cell(row[j], declared_text=table.kinds.get(j) == "string")):
+                first_line = first_line if faults else line
+                faults[j] = f"{column_name(table.names, j)}: {fault}"
+    shown = list(faults.values())[:_SHOWN_COLUMNS]
+    shown += [f"{len(faults) - len(shown)} more columns"] if len(faults) > len(shown) else []
+    return DataError(f"{'; '.join(shown)}; {advice}", file=table.source_name, line=first_line)
+
+
+#: Most columns whose faults an error names.
+_SHOWN_COLUMNS = 10
+
+
+def _fault_of_cell(cell: str | None, *, declared_text: bool) -> str:
+    """Return why a cell is no feature, in words; empty for a finite number."""
+    if cell is None:
+        return "the value is missing"
+    number = as_number(cell)
+    if number is None:
+        return f"{short_text(cell)} is not a number"
+    if not np.isfinite(number):
+        return f"{short_text(cell)} is not a finite number"
+    return "the column is declared as text" if declared_text else ""
 
 
 def column_name(names: Sequence[str] | None, j: int) -> str:

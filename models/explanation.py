@@ -339,8 +339,6 @@ class Explanation(Displayable):
             lines.append(self.table())
         return "\n".join(lines)
 
-    __repr__ = __str__
-
     def display(self) -> Display:
         """Return the notebook view: the lines."""
         return Display(text=str(self))
@@ -354,6 +352,18 @@ class Explanation(Displayable):
             The model has no classifier and no ball, or its data do not have two varying features.
         """
         return picture(self.title, self.point_explanation, self.support, self.misclassified)
+
+
+@dataclass(frozen=True)
+class PointSolution:
+    """A point without multipliers, as `explain` reads a solution."""
+
+    model: str
+    values: Mapping[str, FloatArray]
+    multipliers: None = None
+    reduced: None = None
+    optimised_parameters: Mapping[str, Any] = field(default_factory=dict)
+    evidence: str = ""
 
 
 def explain(model: Explainable, result: Solution) -> Explanation:

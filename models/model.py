@@ -22,7 +22,7 @@ from ..errors import InputError, UnsupportedModelError, checked_return, count_te
 from .appraisal import Appraisal, ExactCost
 from .arrays import FloatArray, IntArray, blas_threads, check_bytes
 from .digest import EARLIER_NAMES
-from .explanation import Explanation, PointExplanation, Solution, explain
+from .explanation import Explanation, PointExplanation, PointSolution, Solution, explain
 from .export_methods import ExportMethods
 from .program.cones import Feature
 from .program.form import StandardForm, check_mapping
@@ -539,12 +539,17 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         """
         return self
 
-    def explain(self, result: Solution) -> Explanation:
+    def explain(self, result: Solution | Mapping[str, object]) -> Explanation:
         """Return the explanation of a result: the meaning of its multipliers, active constraints, support vectors, misclassified
         points.
 
-        Printable; ``.picture()`` draws it where the data have two features (`models.explanation`).
+        Printable; ``.picture()`` draws it where the data have two features (`models.explanation`). The values of a point, by
+        block or by variable, may stand in place of the result; those of slacks may be missing.
         """
+        if isinstance(result, Mapping):
+            values = self.complete(self.form.read_values(result, "values"))
+            missing = any(block.label not in values for block in self.form.blocks)
+            result = PointSolution(self.name, self.with_best_auxiliaries(values) if missing else values)
         return explain(self, result)
 
     # -- display ------------------------------------------------------------------------------------------------

@@ -314,6 +314,8 @@ class Statement:
         lines.append(f"  source: {self.source}")
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def latex(self, *, standalone: bool = False) -> str:
         r"""Return the program, its dual and the optimality conditions as ``aligned`` displays.
 

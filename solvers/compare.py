@@ -133,8 +133,6 @@ class Comparison(Displayable, Tabular):
     def __str__(self) -> str:
         return "\n".join([self.model, *column_lines([_COLUMNS, *self.cells(_COLUMNS)]), *self.notes])
 
-    __repr__ = __str__
-
     def to_markdown(self) -> str:
         """Return the table in Markdown."""
         lines = ["| " + " | ".join(_COLUMNS) + " |", "|" + " --- |" * len(_COLUMNS)]
@@ -269,8 +267,6 @@ class Comparisons(Mapping[str, Comparison], Displayable, Tabular):
         return tuple(
             ComparisonRow(solver, None, reason, status).note(_listed(names)) for (solver, status, reason), names in models.items()
         )
-
-    __repr__ = __str__
 
     def display(self) -> Display:
         """Return the notebook view."""

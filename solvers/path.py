@@ -112,8 +112,6 @@ class SolutionPath(Displayable, Tabular):
             lines.append(f"  {value:>{width}}  {objective:>16}  {gap:>8}  {r.status!s:<10}  {r.update or ''}")
         return "\n".join(lines)
 
-    __repr__ = __str__
-
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary for each value."""
         return [

@@ -221,8 +221,6 @@ class SolverTable(Displayable, Tabular):
             [*column_lines([head, *cells]), "problem classes that each solver reads, and its results: .rows, .to_frame()"]
         )
 
-    __repr__ = __str__
-
     def records(self) -> tuple[dict[str, str], ...]:
         """Return the rows."""
         return self.rows

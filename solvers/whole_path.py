@@ -247,8 +247,6 @@ class WholePath(Displayable, Tabular, Question):
         ]
         return "\n".join(lines)
 
-    __repr__ = __str__
-
     def display(self) -> Display:
         """Return the notebook view."""
         rows = tuple(

@@ -74,8 +74,6 @@ class FormulationTable(Displayable, Tabular, Mapping[str, FormulationInfo]):
         lines = column_lines([columns, *(tuple(row[c] for c in columns) for row in self.rows)])
         return "\n".join([*lines, *self.failures.values()])
 
-    __repr__ = __str__
-
     def records(self) -> tuple[dict[str, str], ...]:
         """Return the rows."""
         return self.rows

@@ -16,6 +16,7 @@ Pyomo model, a gurobipy model or a file gives them. `StandardForm` joins them wi
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,6 +42,8 @@ from .quadratic import LARGEST_VERIFIED_ORDER, Convexity, Evidence, Quadratic, c
 
 #: Brackets that packages and files put around an index.
 _BRACKETS = (("[", "]"), ("(", ")"))
+#: The end of a variable's name as mathematics writes its index, w_0.
+_SUBSCRIPT = re.compile(r"_(\d+)$")
 
 
 def _entries_identity(value: object) -> dict[str, object]:
@@ -792,8 +795,6 @@ class StandardForm(Displayable, ExportMethods):
         body = program_text(self._sense, *program_lines(self)) if is_small(self) else summary_lines(self)
         return "\n".join([title, *body, *(f"  note: {line.text}" for line in self.name_lines)])
 
-    __repr__ = __str__
-
     @property
     def _sense(self) -> str:
         return "maximise" if self.maximise else "minimise"
@@ -896,7 +897,9 @@ class StandardForm(Displayable, ExportMethods):
     def _unknown_value(self, name: object, noun: str) -> InputError:
         """Return the error for a value whose name no block and no variable has, with the nearest names."""
         labels = [block.label for block in self.blocks]
-        suggestions = near_names(str(name), [*labels, *(entry for block in self.blocks for entry in block.names())])
+        entries = [entry for block in self.blocks for entry in block.names()]
+        indexed = _SUBSCRIPT.sub(r"[\1]", str(name))  # w_0, as the mathematics is printed
+        suggestions = [indexed] if indexed in entries else near_names(str(name), [*labels, *entries])
         hint = f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""
         message = (
             f"{noun}: the form has no block {short_text(name)}; it has {', '.join(labels)}, and no variable of that name{hint}"

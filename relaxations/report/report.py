@@ -145,8 +145,6 @@ class GapReport(ReportData):
     def __str__(self) -> str:
         return report_text(self, self.document.tables)
 
-    __repr__ = __str__
-
     def _repr_html_(self) -> str:
         return render_notebook(self.document)
 

@@ -533,8 +533,6 @@ class Result(Displayable):
             lines.append("  " + ", ".join(f"{_words(k)} {v:g}" for k, v in self._figures.items()))
         return "\n".join(lines)
 
-    __repr__ = __str__
-
     @property
     def _figures(self) -> dict[str, float]:
         """The parameters that were determined, where they are numbers, and the summary."""

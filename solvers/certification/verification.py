@@ -87,6 +87,8 @@ class Verification:
             )
         return "\n".join(lines)
 
+    __repr__ = __str__
+
 
 def _exact_text(value: Fraction) -> str:
     text = f"{value.numerator}/{value.denominator}"

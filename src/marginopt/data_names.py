@@ -30,7 +30,7 @@ LABELS_OF_X: Any = _LabelsOfX()
 
 @dataclass(frozen=True)
 class DataNames:
-    """The names of the columns, the classes and the points of a data set.
+    """The names of the columns, the classes and the points of a data set; blanks stand for line breaks and tabs in them.
 
     Parameters
     ----------
@@ -46,6 +46,10 @@ class DataNames:
     classes: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        for names in ("features", "classes", "points"):
+            object.__setattr__(self, names, tuple(map(_one_line, getattr(self, names))))
+
     def column(self, name: str) -> int:
         """Return the column of a feature.
 
@@ -54,7 +58,7 @@ class DataNames:
         InputError
             There is no such feature, or it is a column of words, which became several; or the columns have no names.
         """
-        places = self.columns(name)
+        places, name = self.columns(name), _one_line(name)
         if name not in self.features:
             indicators = [self.features[j] for j in places]
             message = f"column {short_text(name)} became the features {', '.join(indicators)}; name one of them"
@@ -69,6 +73,7 @@ class DataNames:
         InputError
             There is no such feature and no such column, or the columns have no names.
         """
+        name = _one_line(name)
         if name in self.features:
             return (self.features.index(name),)
         indicators = tuple(j for j, (column, word) in enumerate(self._split_features) if word and column == name)
@@ -135,7 +140,13 @@ class DataNames:
         return f"features: {shown}" + (f" and {omitted} more" if omitted > 0 else "") if self.features else ""
 
 
+def _one_line(name: str) -> str:
+    """Return a name with blanks in place of line breaks, tabs and other characters that would break printed lines."""
+    return name if name.isprintable() else "".join(c if c.isprintable() else " " for c in name)
+
+
 def _place(name: str, names: Sequence[str], noun: str, plural: str) -> int:
+    name = _one_line(name)
     if not names:
         raise InputError(
             f"{noun} {short_text(name)}: the {plural} have no names; state the model on an Instance or a data frame", name=name

@@ -113,9 +113,18 @@ class Display:
 
 
 class Displayable(ABC):
-    """The base class of objects with a notebook view, their `display`."""
+    """The base class of objects with a notebook view, their `display`; at the prompt they show what ``print`` does.
+
+    Classes with a ``__repr__`` of their own, in themselves or in another base, keep it.
+    """
 
     __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        prints = [base.__str__ for base in cls.__mro__]
+        if cls.__str__ is not object.__str__ and cls.__repr__ in (object.__repr__, *prints):
+            cls.__repr__ = cls.__str__  # type: ignore[method-assign]
 
     @abstractmethod
     def display(self) -> Display:

@@ -79,8 +79,6 @@ class PerformanceProfile(Displayable, Tabular):
         ]
         return "\n".join([self._title, head, *rows])
 
-    __repr__ = __str__
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw ρ_s(τ) against τ, a step at every ratio, on new axes if none are given; return the matplotlib axes."""
         if ax is None:

@@ -210,6 +210,15 @@ def test_every_column_with_too_many_words_is_named_at_once(tmp_path):
         read(path, label="label", categories="indicators", leave_out="customer")
 
 
+def test_every_column_that_is_no_feature_is_named_at_once(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("label,a,b,c\n1,2,x,y\n0,3,4,z\n1,,5,6\n", encoding="utf-8")
+    sentence = "column 'b': 'x' is not a number; column 'c': 'y' is not a number; column 'a': the value is missing; features must"
+    with pytest.raises(DataError, match=sentence) as caught:
+        read(path, label="label")
+    assert caught.value.line == 2
+
+
 def test_every_date_of_a_frame_is_named_at_once():
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     days = pandas.date_range("2024-01-01", periods=4)

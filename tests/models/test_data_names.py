@@ -474,3 +474,13 @@ def test_missing_labels_are_counted(missing: object) -> None:
     )
     with pytest.raises(InputError, match="misses 2 of 4 labels", check=about("y")):
         mo.HingeSVM(frame, labels)
+
+
+def test_names_with_line_breaks_break_no_line() -> None:
+    """They are found by the name as it was given, too."""
+    X, y = np.random.default_rng(0).normal(size=(12, 2)), np.where(np.arange(12) % 2, 1, -1)
+    X[:, 1] = 1.0
+    named, plain = (mo.HingeSVM(pd.DataFrame(X, columns=[name, "b"]), y, 1.0) for name in ("age\nin\tyears", "age in years"))
+    assert named.feature_names == plain.feature_names == ("age in years", "b")
+    assert str(named) == str(plain) and named.latex() == plain.latex()
+    assert named.data_names.column("age\nin\tyears") == plain.data_names.column("age in years") == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -333,8 +334,6 @@ def test_what_cannot_be_drawn_or_explained_is_named() -> None:
         ball.picture()
     model = mo.HingeSVM(_X, _Y)
     result, _ = _solved(model)
-    import dataclasses
-
     with pytest.raises(mo.errors.InputError, check=about("result")):
         model.explain(dataclasses.replace(result, values={}))
     hard = mo.ConicSVM(_X, _Y, kappa=0.0)  # the classes overlap
@@ -373,3 +372,14 @@ def test_interior_points_do_not_count_rounding_as_support() -> None:
     model = mo.L1SVMDual(rng.normal(size=(40, 2)) + 1.0 * y[:, None], y, 1.0)
     counts = [mo.solve(model, solver).summary["support_vectors"] for solver in ("clarabel", "smo-box")]
     assert counts[0] == counts[1] < 40
+
+
+def test_the_values_of_a_point_are_explained_as_a_result_is() -> None:
+    for model in (mo.ZeroOneSVM(_X, _Y, lam=1.0), mo.HingeSVM(_X, _Y, lam=1.0)):
+        result = mo.solve(model, time_limit=20.0)
+        of_result, of_values, of_w = (model.explain(item) for item in (result, dict(result.values), {"w": result.values["w"]}))
+        assert [(p.score, p.margin) for p in of_result.points] == [(p.score, p.margin) for p in of_values.points]
+        assert of_values.points == of_w.points
+        assert [c.label for c in of_w.constraints] == [c.label for c in of_values.constraints] != []
+        with pytest.raises(mo.errors.InputError):
+            model.explain({"v": result.values["w"]})

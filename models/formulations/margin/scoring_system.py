@@ -529,8 +529,6 @@ class PointsTable(Displayable, Tabular):
             lines.append("risk: " + ", ".join(f"{total}: {percent}%" for total, percent in self.risks))
         return "\n".join([*lines, self.status_text])
 
-    __repr__ = __str__
-
     def latex(self) -> str:
         """Return the table as a LaTeX tabular, rows numbered, as Ustun and Rudin print theirs."""
         lines = [r"\begin{tabular}{rlr}", r"\hline"]

@@ -88,6 +88,8 @@ class ProofReport:
             f"{count_text(self.nodes, 'node')} verified{workers_note}{data}{source}"
         )
 
+    __repr__ = __str__
+
 
 class LoggedProblem(Protocol):
     """Protocol of the problem that a log's header or a model states; ``str`` describes it in a report."""

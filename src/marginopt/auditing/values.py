@@ -83,6 +83,8 @@ class Audit:
             + (f"\n  {self.advice}" if self.advice else "")
         )
 
+    __repr__ = __str__
+
 
 def make_audit(
     machine: str, problem: str, value: Rounded, bound: Rounded, condition: str = "", violation: float = 0.0, floor: float = 0.0

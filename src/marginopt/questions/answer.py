@@ -282,8 +282,6 @@ class Answer(Displayable, Generic[E]):
     def __str__(self) -> str:
         return self.display().as_text()
 
-    __repr__ = __str__
-
 
 def percentage(within: float) -> str:
     """Return the share ``within`` in per cent as text, rounded down: a sentence must not cover more classifiers than proved."""

@@ -176,8 +176,6 @@ class ConformalSets(Displayable):
             f"{sizes[2]} of both, {sizes[0]} empty; {int(self.certain.all(axis=1).sum())} proved"
         )
 
-    __repr__ = __str__
-
     def display(self) -> Display:
         """Return the notebook view."""
         labels = [class_text(self.model, code) for code in (-1.0, 1.0)]

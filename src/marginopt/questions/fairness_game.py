@@ -147,8 +147,6 @@ class FairnessGame(Displayable):
     def __str__(self) -> str:
         return self.display().as_text()
 
-    __repr__ = __str__
-
 
 # exempt (arguments): users give them by name
 def fairness_game(

@@ -120,8 +120,6 @@ class LamSelection(Displayable, Tabular, Question):
             f"of {count_text(len(self.rate), 'interval')} of λ attain it"
         )
 
-    __repr__ = __str__
-
     def display(self) -> Display:
         """Return the notebook view."""
         rows = tuple(

@@ -352,8 +352,6 @@ class PredictionStability(Displayable, Tabular):
         lines.append("  flipped: the least objective with the other prediction; radius: false labels that cannot flip it")
         return "\n".join(lines)
 
-    __repr__ = __str__
-
     def display(self) -> Display:
         """Return the notebook view."""
         head = ("point", "prediction", "flipped at least", "flipped at most", "certified radius")
