@@ -43,6 +43,7 @@ from .quadratic import LARGEST_VERIFIED_ORDER, Convexity, Evidence, Quadratic, c
 #: Brackets that packages and files put around an index.
 _BRACKETS = (("[", "]"), ("(", ")"))
 #: The end of a variable's name as mathematics writes its index, w_0.
+# exempt (text): only a suggestion in a message comes of it
 _SUBSCRIPT = re.compile(r"_(\d+)$")
 
 

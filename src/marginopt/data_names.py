@@ -30,7 +30,9 @@ LABELS_OF_X: Any = _LabelsOfX()
 
 @dataclass(frozen=True)
 class DataNames:
-    """The names of the columns, the classes and the points of a data set; blanks stand for line breaks and tabs in them.
+    """The names of the columns, the classes and the points of a data set.
+
+    In the names of columns and points blanks stand for line breaks, tabs and the like, which would break printed lines.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class DataNames:
     points: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for names in ("features", "classes", "points"):
+        for names in ("features", "points"):
             object.__setattr__(self, names, tuple(map(_one_line, getattr(self, names))))
 
     def column(self, name: str) -> int:
