@@ -250,10 +250,11 @@ class Instance(Displayable, LabelledData):
 
     @property
     def data_names(self) -> DataNames:
-        """Return the names of the columns, points and classes; no names of classes if their labels are the codes."""
+        """Return the scaling and the names of columns, points and classes; no names of classes if their labels are the codes."""
         coded = [str(code) for code in self.classes]
         labels = tuple(str(label) for label in self._labels)
-        return DataNames(self.feature_names or (), () if list(labels) == coded else labels, self.point_names or ())
+        classes = () if list(labels) == coded else labels
+        return DataNames(self.feature_names or (), classes, self.point_names or (), self.scaling)
 
     @property
     def n(self) -> int:

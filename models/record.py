@@ -138,6 +138,8 @@ class FormulationInfo:
         Names of its arrays where ``data`` is `DataKind.ARRAYS`; on the command line they are those of an npz file.
     intercept : callable
         From the parameter values, whether X is to have a first column of ones; not read with `DataKind.ARRAYS`.
+    standardised : bool
+        Whether the command line standardises the features; no where users read the coefficients in the features' own units.
     also : tuple of str
         Further public names of its file, which ``models`` exports beside the class.
     small : callable, optional
@@ -162,6 +164,7 @@ class FormulationInfo:
     parameters: tuple[Parameter, ...] = ()
     arrays: tuple[str, ...] = ()
     intercept: Callable[[ParameterValues], bool] = field(default=_never, repr=False)
+    standardised: bool = True
     small: Callable[[np.random.Generator], Arrays] | None = field(default=None, repr=False)
     also: tuple[str, ...] = ()
     objective: Callable[[Any, Mapping[str, Any]], float] | None = field(default=None, repr=False)

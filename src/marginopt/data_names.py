@@ -42,11 +42,14 @@ class DataNames:
         One name for each class in the order of the codes, -1 before +1; empty where the classes have no names.
     points : tuple of str
         One name for each row of X, all different; empty where the rows have no names.
+    scaling : {"none", "standardised", "scaled"}
+        The scaling of the features that X holds, as in `Instance`.
     """
 
     features: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
+    scaling: str = "none"
 
     def __post_init__(self) -> None:
         for names in ("features", "points"):

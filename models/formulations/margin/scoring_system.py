@@ -5,6 +5,7 @@ points.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,7 +16,7 @@ import numpy as np
 
 from ....data_names import LABELS_OF_X, DataNames
 from ....display import Display, Displayable, Tabular
-from ....errors import InputError, UnsupportedModelError, count_text, short_text
+from ....errors import InputError, MarginoptWarning, UnsupportedModelError, count_text, short_text
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
 from ...digest import identity_rule
 from ...model import Model
@@ -122,9 +123,15 @@ class ScoringSystem(NamedComposition):
         if not first_column_is_one(X) or X.shape[1] < 2:
             raise InputError(
                 "a scoring system needs a first column of ones in X, for its intercept, and features after it; "
-                "Instance.prepared(intercept=True) puts it there",
+                "Instance.prepared(standardise=False, intercept=True) puts it there",
                 name="X",
             )
+        if self.data_names is not None and self.data_names.scaling != "none":
+            message = (
+                "the features are standardised, so that a point of the score counts for one standard deviation; "
+                "Instance.prepared(standardise=False) keeps the features as people read them"
+            )
+            warnings.warn(MarginoptWarning(message, name="X"), stacklevel=4)  # through __init__ and the metaclass
         if self.loss not in ("zero-one", "logistic"):
             raise InputError(f"loss must be 'zero-one' or 'logistic'; it is {short_text(self.loss)}", name="loss")
         epsilon = as_positive(self.epsilon, "epsilon")
@@ -558,6 +565,7 @@ FORMULATIONS = (
         summary="SLIM: points to add up, few features, fewest errors",
         reference="Ustun, Rudin: Supersparse linear integer models for optimized medical scoring systems, 2015, (4)",
         data=DataKind.TWO_CLASSES,
+        standardised=False,
         small=_small,
         build=_build,
         objective=_objective,

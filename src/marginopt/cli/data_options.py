@@ -115,7 +115,7 @@ def _model_on_data(name: str, data: str | Instance, args: argparse.Namespace) ->
     instance = (
         data
         if isinstance(data, Instance)
-        else prepare_instance(load_instance(data, args), args, intercept=info.intercept(chosen))
+        else prepare_instance(load_instance(data, args), args, intercept=info.intercept(chosen), standardise=info.standardised)
     )
     if info.data is DataKind.TWO_CLASSES:
         require_two_classes(instance, info.name)
@@ -229,6 +229,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def prepare_instance(instance: Instance, args: argparse.Namespace, *, intercept: bool) -> Instance:
-    """Return the instance standardised, with a column of ones if ``intercept``; with ``--raw`` return it unchanged."""
-    return instance if args.raw else instance.prepared(standardise=True, intercept=intercept)
+def prepare_instance(instance: Instance, args: argparse.Namespace, *, intercept: bool, standardise: bool = True) -> Instance:
+    """Return the instance standardised if ``standardise``, with a column of ones if ``intercept``; unchanged with ``--raw``."""
+    return instance if args.raw else instance.prepared(standardise=standardise, intercept=intercept)

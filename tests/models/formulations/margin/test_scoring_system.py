@@ -12,7 +12,8 @@ from facts import about
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.errors import InputError
+from marginopt.cli.main import main
+from marginopt.errors import InputError, MarginoptWarning
 from marginopt.models.formulations.margin.problems import ScoringProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -217,3 +218,13 @@ def test_the_supports_of_a_restricted_system_leave_out_what_is_fixed() -> None:
     model = mo.ScoringSystem(X, Y, (-1, 1), (-3, 3), subject_to=mo.fixed({1: 0}))
     answer = mo.questions.supports(model, within=0.3)
     assert answer.proved and all(not witness[1] for witness in answer.evidence.witnesses)
+
+
+def test_points_of_standardised_features_are_warned_of_and_the_prompt_makes_none(capsys: pytest.CaptureFixture[str]) -> None:
+    data = mo.load("wdbc").subsample(30, seed=0)
+    with pytest.warns(MarginoptWarning) as caught:
+        mo.ScoringSystem(data.prepared())
+    assert [warning.message.name for warning in caught] == ["X"]  # type: ignore[union-attr]
+    model = mo.ScoringSystem(data.prepared(standardise=False))
+    assert main(["inspect", "scoring-system", "wdbc", "--n", "30"]) == 0
+    assert f"{model.statement.sizes}" in capsys.readouterr().out
