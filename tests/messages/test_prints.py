@@ -187,6 +187,7 @@ def masked(text: str) -> str:
 def without_times(text: str) -> str:
     """Return the text of a table with its last numbers masked: counts, seconds and ratios of seconds."""
     text = re.sub(r"^(\w+( s)?)  <small>$", r"\1  <times>", masked(text), flags=re.MULTILINE)  # below a millisecond
+    text = re.sub(r"(?<= proved  <small>  )\d+  [\d.<].*$", "<times>", text, flags=re.MULTILINE)
     return re.sub(r"(?<=  )(\d+  )?[\d.]+(e-\d+)?(  [\d.]+)*$", "<times>", text, flags=re.MULTILINE)
 
 
