@@ -26,7 +26,7 @@ import scipy.linalg
 from scipy.special import expit
 
 from ...errors import InputError, TooLargeError, count_text
-from ...models.arrays import FloatArray, peak_memory
+from ...models.arrays import FloatArray, blas_threads, peak_memory
 from ...models.views import LinearLoss, LinearProblem
 from ...rows import MAX_BLOCK_BYTES, sample_rows
 from ...rows.blocks import stack_blocks
@@ -392,6 +392,10 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
 
     def advance(self, state: LinearState, seconds: float) -> Outcome:
         """Take a Newton step, change the multipliers or take epochs of coordinate descent; at least one pass over the rows."""
+        with blas_threads(state.w.size):
+            return self._step(state, seconds)
+
+    def _step(self, state: LinearState, seconds: float) -> Outcome:
         if state.steps >= state.limit:
             if not state.dual_is_current and state.descent is None:
                 state.update_dual(weighted_row_sum(state.problem, state.alpha, state.block_bytes))

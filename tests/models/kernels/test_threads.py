@@ -11,12 +11,13 @@ import scipy.linalg
 from effort import part
 from threadpoolctl import threadpool_limits
 
-from marginopt import EpsilonSVR, L2SVMDual, solve
+from marginopt import EpsilonSVR, HingeSVM, L2SVMDual, solve
 from marginopt.models.arrays import LARGE_SYSTEM, blas_controller, blas_threads as small_systems, reserve_threads
 from marginopt.models.kernels import threads as module
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.kernels.threads import run_on_threads, split_range, thread_count
+from marginopt.solvers.linear import newton
 from marginopt.solvers.simplex.projected_cg import KernelTriangle, shifted_cholesky, weighted_gram
 
 
@@ -176,3 +177,14 @@ def test_small_matrices_are_factored_on_one_thread(monkeypatch):
             assert blas_threads() == 3
     assert {"eigh", "cholesky"} <= {name for name, _ in seen}
     assert {threads for _, threads in seen} == {1}
+
+
+def test_newton_systems_of_few_features_are_solved_on_one_thread(monkeypatch):
+    seen, direction = [], newton._newton_direction
+    monkeypatch.setattr(newton, "_newton_direction", lambda state, H: (seen.append(blas_threads()), direction(state, H))[1])
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(200), rng.normal(size=(200, 20))])
+    with threadpool_limits(3, user_api="blas"):
+        assert solve(HingeSVM(X, np.where(X[:, 1] + rng.normal(size=200) > 0.0, 1.0, -1.0)), "linear-newton").solved
+        assert blas_threads() == 3
+    assert set(seen) == {1}
